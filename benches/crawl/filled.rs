@@ -13,7 +13,7 @@ use crawler::disk::{self, Disk, SavedState};
 use crawler::drum::{Dispatcher, DrumOptions, DrumState, FrontOptions, Need, Store};
 use crawler::engine::checkpoint::{self, Checkpoint};
 use crawler::engine::values::decode_rules;
-use crawler::engine::{Identity, begin, rests};
+use crawler::engine::{Identity, begin, hold_log};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Frontier, FrontierOptions, FrontierState, Hops, Known, QueuedUrl, SavedFrontier};
 use crawler::record::layout::StoreName;
@@ -60,7 +60,7 @@ pub fn fill(dir: &Path, past: Past) -> Result<()> {
         (next.frontier, sections.frontier) =
             queued(&disk, dir, SavedState::new(&before.frontier, &sections.frontier), &identity, (urls, now))?;
     }
-    rests::carry_over(&disk, dir, before.number, next.number)?;
+    hold_log::carry_over(&disk, dir, before.number, next.number)?;
     checkpoint::renew(&disk, dir, &identity, &next, &sections)?;
     Ok(())
 }

@@ -127,7 +127,7 @@ fn compare((rates, hosts): (&[f64], &[usize]), days: &[Day], from: usize, seed: 
 }
 
 impl Compared {
-    fn of_way(&self) -> f64 {
+    fn share_of_optimum(&self) -> f64 {
         (self.adaptive[0] - self.uniform[0]) / (self.optimum[0] - self.uniform[0])
     }
 
@@ -149,7 +149,7 @@ impl std::fmt::Display for Compared {
             uniform[0],
             adaptive[0],
             optimum[0],
-            100.0 * self.of_way(),
+            100.0 * self.share_of_optimum(),
             uniform[1],
             adaptive[1],
             optimum[1]

@@ -49,7 +49,7 @@ impl FromStr for Place {
 
 /// The last record of a shard that was handed out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct LastRecord {
     pub shard: u32,
     pub record: u64,
     /// Properties by which it is found again. `None` in a cursor that was parsed from text.
@@ -87,7 +87,7 @@ impl KnownBy {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     pub(super) crawl: Option<String>,
-    pub(super) told: BTreeMap<u32, Told>,
+    pub(super) last: BTreeMap<u32, LastRecord>,
 }
 
 /// The content of a cursor's file.
@@ -95,7 +95,7 @@ pub struct Cursor {
 struct Stored {
     version: u16,
     crawl: Option<String>,
-    shards: Vec<Told>,
+    shards: Vec<LastRecord>,
 }
 
 impl Cursor {
@@ -106,7 +106,7 @@ impl Cursor {
 
     /// The last answer of each shard.
     pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
-        self.told.values().map(|told| Place { shard: told.shard, record: told.record })
+        self.last.values().map(|last| Place { shard: last.shard, record: last.record })
     }
 
     /// Reads the cursor in the file at `path`; `None` if there is no such file.
@@ -120,14 +120,14 @@ impl Cursor {
         if stored.version != VERSION {
             return Err(wrong(format!("it is of version {}, this program reads {VERSION}", stored.version)));
         }
-        let told = stored.shards.into_iter().map(|told| (told.shard, told)).collect();
-        Ok(Some(Cursor { crawl: stored.crawl, told }))
+        let last = stored.shards.into_iter().map(|last| (last.shard, last)).collect();
+        Ok(Some(Cursor { crawl: stored.crawl, last }))
     }
 
     /// Replaces the file at `path` by this cursor, atomically and durably: after a crash the file has the old cursor or
     /// the new one, and after this call returns it has the new one.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        let shards = self.told.values().cloned().collect();
+        let shards = self.last.values().cloned().collect();
         let stored = Stored { version: VERSION, crawl: self.crawl.clone(), shards };
         let mut json = serde_json::to_vec(&stored).expect("numbers and texts always have a JSON form");
         json.push(b'\n');
@@ -146,12 +146,12 @@ impl FromStr for Cursor {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let mut told = BTreeMap::new();
+        let mut last = BTreeMap::new();
         for place in text.split(',').filter(|place| !place.trim().is_empty()) {
             let Place { shard, record } = place.parse()?;
-            told.insert(shard, Told { shard, record, known_by: None });
+            last.insert(shard, LastRecord { shard, record, known_by: None });
         }
-        Ok(Cursor { crawl: None, told })
+        Ok(Cursor { crawl: None, last })
     }
 }
 
@@ -161,11 +161,11 @@ mod tests {
 
     fn cursor() -> Cursor {
         let known_by = KnownBy { file: 2, offset: 77, time_ms: 5, url: "http://a.example/é".to_owned() };
-        let told = [
-            Told { shard: 0, record: 81_920, known_by: Some(known_by) },
-            Told { shard: 7, record: 16, known_by: None },
+        let last = [
+            LastRecord { shard: 0, record: 81_920, known_by: Some(known_by) },
+            LastRecord { shard: 7, record: 16, known_by: None },
         ];
-        Cursor { crawl: Some("4d".to_owned()), told: told.into_iter().map(|told| (told.shard, told)).collect() }
+        Cursor { crawl: Some("4d".to_owned()), last: last.into_iter().map(|last| (last.shard, last)).collect() }
     }
 
     #[test]

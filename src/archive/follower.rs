@@ -40,12 +40,12 @@ impl Follower {
             return Err(Error::OtherCrawl { dir: root, cursor: other.clone(), found: crawl });
         }
         let shards = 0..dirs.shards().len();
-        let unknown = cursor.told.keys().find(|&&shard| !shards.clone().any(|at| dirs.shard(at).index() == shard));
+        let unknown = cursor.last.keys().find(|&&shard| !shards.clone().any(|at| dirs.shard(at).index() == shard));
         if let Some(shard) = unknown {
             return Err(Error::Cursor(cursor.to_string(), format!("the crawl has no shard {shard}")));
         }
-        let told = |at: usize| cursor.told.get(&dirs.shard(at).index()).cloned();
-        let tails = shards.map(|at| Tail::new(at, told(at))).collect();
+        let last = |at: usize| cursor.last.get(&dirs.shard(at).index()).cloned();
+        let tails = shards.map(|at| Tail::new(at, last(at))).collect();
         Ok(Follower { root, disk, dirs: dirs.clone(), keys, crawl, tails, turn: (0, 0), notices: Vec::new() })
     }
 
@@ -79,8 +79,8 @@ impl Follower {
     /// Returns a cursor behind the last page that was returned. Write it after you have processed that page, and not
     /// before.
     pub fn cursor(&self) -> Cursor {
-        let told = self.tails.iter().filter_map(|tail| tail.told().cloned());
-        Cursor { crawl: Some(self.crawl.clone()), told: told.map(|told| (told.shard, told)).collect() }
+        let last = self.tails.iter().filter_map(|tail| tail.last().cloned());
+        Cursor { crawl: Some(self.crawl.clone()), last: last.map(|last| (last.shard, last)).collect() }
     }
 
     /// Returns whether a process is crawling in this directory. Call this first, and [`Follower::next_page`] then: if

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::cursor::{KnownBy, Told};
+use super::cursor::{KnownBy, LastRecord};
 use super::error::{Error, Result};
 use super::page::Page;
 use crate::clock::Time;
@@ -22,7 +22,7 @@ pub(super) struct Tail {
     /// The place of its directory.
     at: usize,
     /// The last record that was handed out.
-    told: Option<Told>,
+    last: Option<LastRecord>,
     /// The archive as of the newest checkpoint.
     opened: Option<Opened>,
     /// Records that were read and not handed out.
@@ -59,14 +59,14 @@ enum Found {
 }
 
 impl Tail {
-    /// Makes a tail behind `told` of the shard at the place `at`.
-    pub fn new(at: usize, told: Option<Told>) -> Tail {
-        Tail { at, told, opened: None, read: VecDeque::new() }
+    /// Makes a tail behind `last` of the shard at the place `at`.
+    pub fn new(at: usize, last: Option<LastRecord>) -> Tail {
+        Tail { at, last, opened: None, read: VecDeque::new() }
     }
 
     /// The last record that was handed out.
-    pub fn told(&self) -> Option<&Told> {
-        self.told.as_ref()
+    pub fn last(&self) -> Option<&LastRecord> {
+        self.last.as_ref()
     }
 
     /// The next page; nothing where the newest checkpoint covers no more. `open` opens the archives as they are now.
@@ -90,7 +90,7 @@ impl Tail {
     fn hand_out(&mut self, record: KeyRecord) -> Option<Page> {
         let archives = self.opened.as_ref()?.archives.clone();
         let shard = archives.dirs().shard(self.at).index();
-        self.told = Some(Told { shard, record: record.offset, known_by: Some(KnownBy::of(&record)) });
+        self.last = Some(LastRecord { shard, record: record.offset, known_by: Some(KnownBy::of(&record)) });
         Some(Page::new(archives, self.at, record))
     }
 
@@ -158,19 +158,19 @@ impl Tail {
 
     /// Returns from where reading goes on in the archive of `reader`, of which `covered` is durable.
     fn find(&self, reader: &Reader, covered: &ContainerState) -> Result<Found> {
-        let Some(told) = &self.told else { return Ok(Found::Start) };
+        let Some(last) = &self.last else { return Ok(Found::Start) };
         let end = covered.key_bytes;
-        let there = (told.record < end).then(|| reader.record_at(told.record));
-        let Some(known_by) = &told.known_by else {
+        let there = (last.record < end).then(|| reader.record_at(last.record));
+        let Some(known_by) = &last.known_by else {
             return match there {
-                Some(Ok(_)) => Ok(Found::Behind(told.record)),
-                Some(Err(disk::Error::Damaged { .. })) => Err(no_page(told)),
+                Some(Ok(_)) => Ok(Found::Behind(last.record)),
+                Some(Err(disk::Error::Damaged { .. })) => Err(no_page(last)),
                 Some(Err(error)) => Err(error.into()),
                 None => Ok(Found::Wait),
             };
         };
         match there {
-            Some(Ok(record)) if known_by.is(&record) => return Ok(Found::Behind(told.record)),
+            Some(Ok(record)) if known_by.is(&record) => return Ok(Found::Behind(last.record)),
             Some(Ok(_) | Err(disk::Error::Damaged { .. })) => {}
             Some(Err(error)) => return Err(error.into()),
             // the crawl has resumed from an earlier checkpoint, and is not where it was
@@ -187,7 +187,7 @@ impl Tail {
     }
 }
 
-fn no_page(told: &Told) -> Error {
-    let text = format!("{}-{}", told.shard, told.record);
+fn no_page(last: &LastRecord) -> Error {
+    let text = format!("{}-{}", last.shard, last.record);
     Error::Cursor(text, "no page begins there; the cursor may be of another crawl".to_owned())
 }

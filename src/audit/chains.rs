@@ -2,7 +2,7 @@
 
 use super::line::{fields, line};
 use super::node::Node;
-use super::redirects::{HOPS_MAX, Next, Way, follow};
+use super::redirects::{HOPS_MAX, Next, RedirectPath, follow};
 use super::spool::Spool;
 use crate::disk::Result;
 
@@ -30,12 +30,12 @@ pub(super) fn find(nodes: &Spool, memory: usize) -> Result<Spool> {
     follow(nodes, memory, &judge)
 }
 
-fn judge(way: &Way<'_>) -> Next {
-    let hops = way.stops.len();
-    let end = |mark, detail: &str| Next::End(line([way.start(), mark, detail]));
-    let whole = || format!("{}{ARROW}{}", way.stops.join(ARROW), way.at);
-    match way.node.and_then(Node::redirect) {
-        _ if way.is_circle() => end("loop", &whole()),
+fn judge(path: &RedirectPath<'_>) -> Next {
+    let hops = path.stops.len();
+    let end = |mark, detail: &str| Next::End(line([path.start(), mark, detail]));
+    let whole = || format!("{}{ARROW}{}", path.stops.join(ARROW), path.at);
+    match path.node.and_then(Node::redirect) {
+        _ if path.is_circle() => end("loop", &whole()),
         Some(target) if hops < HOPS_MAX => Next::On(target.to_owned()),
         Some(_) => end("chain", &format!("{} and on", whole())),
         None if hops > 1 => end("chain", &format!("{hops} hops: {}", whole())),

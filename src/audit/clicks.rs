@@ -8,7 +8,7 @@ use super::figures::{DEPTH_MAX, Figures};
 use super::line::{fields, line};
 use super::link::{How, Link};
 use super::node::Node;
-use super::redirects::{HOPS_MAX, Next, Way, follow};
+use super::redirects::{HOPS_MAX, Next, RedirectPath, follow};
 use super::spool::{Lines, Spool, SpoolWriter};
 use crate::disk::Result;
 use crate::disk::sorter::Sorter;
@@ -34,10 +34,10 @@ pub(super) fn count(links: &Spool, nodes: &Spool, memory: usize, figures: &mut F
     Ok(())
 }
 
-fn judge(way: &Way<'_>) -> Next {
-    match way.node.and_then(Node::redirect) {
-        Some(target) if !way.is_circle() && way.stops.len() < HOPS_MAX => Next::On(target.to_owned()),
-        None if !way.stops.is_empty() => Next::End(line([way.start(), way.at])),
+fn judge(path: &RedirectPath<'_>) -> Next {
+    match path.node.and_then(Node::redirect) {
+        Some(target) if !path.is_circle() && path.stops.len() < HOPS_MAX => Next::On(target.to_owned()),
+        None if !path.stops.is_empty() => Next::End(line([path.start(), path.at])),
         _ => Next::Nothing,
     }
 }

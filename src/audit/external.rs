@@ -20,7 +20,7 @@ use super::gather::UNDATED;
 use super::line::{fields, key, line};
 use super::link::{How, Link};
 use super::node::{Answered, Node};
-use super::redirects::{Next, Way, follow};
+use super::redirects::{Next, RedirectPath, follow};
 use super::spool::{Lines, Spool, SpoolWriter};
 use super::{Result, logs};
 use crate::archive::{self, Archive};
@@ -284,19 +284,19 @@ fn verdicts(nodes: &Spool, memory: usize) -> disk::Result<Spool> {
     follow(nodes, memory, &judge)
 }
 
-fn judge(way: &Way<'_>) -> Next {
-    let verdict = match way.node {
+fn judge(path: &RedirectPath<'_>) -> Next {
+    let verdict = match path.node {
         // it may be one that wants a cookie
-        _ if way.is_circle() => Verdict::Unchecked,
-        _ if way.stops.len() > REDIRECTS_MAX => Verdict::Broken(format!("more than {REDIRECTS_MAX} redirects")),
+        _ if path.is_circle() => Verdict::Unchecked,
+        _ if path.stops.len() > REDIRECTS_MAX => Verdict::Broken(format!("more than {REDIRECTS_MAX} redirects")),
         None => Verdict::Unchecked,
         Some(node) => match node.redirect() {
             Some(target) => return Next::On(target.to_owned()),
-            None if way.stops.is_empty() => Verdict::of_node(node),
-            None => Verdict::of_node(node).behind_redirects(way.at),
+            None if path.stops.is_empty() => Verdict::of_node(node),
+            None => Verdict::of_node(node).behind_redirects(path.at),
         },
     };
-    Next::End(verdict.line(way.start()))
+    Next::End(verdict.line(path.start()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::line::{fields, line};
 use super::spool::Lines;
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::outcome::words_of_status;
+use crate::outcome::status_text;
 
 /// An answer for a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Node {
 
 /// A status with its words.
 pub(super) fn status(code: u16) -> String {
-    format!("{code} {}", words_of_status(code)).trim_end().to_owned()
+    format!("{code} {}", status_text(code)).trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::archive::{Archive, Entry, redirect};
 use super::compare::Step;
 use crate::archive::History;
-use crate::outcome::words_of_status;
+use crate::outcome::status_text;
 use crate::table::{self, Type};
 use crate::text::escape::{Escaped, InLine};
 use crate::text::figures::{iso_ms, size};
@@ -53,13 +53,13 @@ pub(super) enum Column {
 }
 
 /// An entry whose columns are printed. The archive is read once, and only for a column that needs it.
-struct Told<'a> {
+struct PrintedEntry<'a> {
     archive: &'a dyn Archive,
     entry: &'a Entry,
     history: OnceCell<History>,
 }
 
-impl Told<'_> {
+impl PrintedEntry<'_> {
     fn history(&self) -> anyhow::Result<&History> {
         if let Some(history) = self.history.get() {
             return Ok(history);
@@ -130,23 +130,23 @@ impl Column {
     }
 
     /// The value, as JSON has it; null where nothing is known.
-    fn json(self, told: &Told<'_>) -> anyhow::Result<Value> {
-        let entry = told.entry;
+    fn json(self, printed: &PrintedEntry<'_>) -> anyhow::Result<Value> {
+        let entry = printed.entry;
         Ok(match self {
             Column::Url => json!(entry.url),
             Column::Status => json!(entry.status),
-            Column::Referrer => json!(told.history()?.via),
+            Column::Referrer => json!(printed.history()?.via),
             Column::Mime => json!(entry.mime),
             Column::Bytes => json!(entry.bytes),
             Column::Time => json!(iso_ms(entry.time)),
-            Column::Change => json!(Step::to(told.archive, entry)?.name()),
-            Column::Depth => json!(told.history()?.depth),
-            Column::Hops => json!(told.history()?.hops),
-            Column::Duration => json!(told.history()?.duration.map(|duration| duration.as_millis() as u64)),
-            Column::Location => json!(told.location()?),
+            Column::Change => json!(Step::to(printed.archive, entry)?.name()),
+            Column::Depth => json!(printed.history()?.depth),
+            Column::Hops => json!(printed.history()?.hops),
+            Column::Duration => json!(printed.history()?.duration.map(|duration| duration.as_millis() as u64)),
+            Column::Location => json!(printed.location()?),
             Column::Digest => json!(format!("sha1:{}", BASE32.encode(&entry.digest_sha1))),
             Column::Record => {
-                let place = told.archive.place(entry)?;
+                let place = printed.archive.place(entry)?;
                 json!(format!("{}:{}", place.file, place.offset))
             }
         })
@@ -167,7 +167,7 @@ impl Column {
         if self == Column::Time {
             return Ok(table::Value::Time(entry.time));
         }
-        Ok(match self.json(&Told { archive, entry, history: OnceCell::new() })? {
+        Ok(match self.json(&PrintedEntry { archive, entry, history: OnceCell::new() })? {
             Value::String(text) => table::Value::Text(text),
             Value::Number(number) => number.as_i64().map_or(table::Value::Null, table::Value::Integer),
             _ => table::Value::Null,
@@ -175,8 +175,8 @@ impl Column {
     }
 
     /// The value for programs; an empty one where nothing is known.
-    fn value(self, told: &Told<'_>) -> anyhow::Result<String> {
-        Ok(match self.json(told)? {
+    fn value(self, printed: &PrintedEntry<'_>) -> anyhow::Result<String> {
+        Ok(match self.json(printed)? {
             Value::Null => String::new(),
             Value::String(text) => text,
             number => number.to_string(),
@@ -184,12 +184,12 @@ impl Column {
     }
 
     /// The value for people.
-    fn words(self, told: &Told<'_>) -> anyhow::Result<String> {
-        let entry = told.entry;
+    fn text(self, printed: &PrintedEntry<'_>) -> anyhow::Result<String> {
+        let entry = printed.entry;
         Ok(match self {
-            Column::Status => format!("{} {}", entry.status, words_of_status(entry.status)).trim_end().to_owned(),
+            Column::Status => format!("{} {}", entry.status, status_text(entry.status)).trim_end().to_owned(),
             Column::Bytes => size(entry.bytes),
-            _ => self.value(told)?,
+            _ => self.value(printed)?,
         })
     }
 }
@@ -226,15 +226,15 @@ impl Columns {
 
     /// The line of `entry`. No value forges a line or a column.
     pub fn line(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
-        let told = Told { archive, entry, history: OnceCell::new() };
+        let printed = PrintedEntry { archive, entry, history: OnceCell::new() };
         let columns = self.columns.iter();
         Ok(match self.width {
             Some(width) => {
-                let values = columns.map(|column| Ok(Escaped(&column.words(&told)?).to_string()));
+                let values = columns.map(|column| Ok(Escaped(&column.text(&printed)?).to_string()));
                 self.table_line(values.collect::<anyhow::Result<_>>()?, width)
             }
             None => {
-                let values = columns.map(|column| Ok(InLine(&column.value(&told)?).to_string()));
+                let values = columns.map(|column| Ok(InLine(&column.value(&printed)?).to_string()));
                 values.collect::<anyhow::Result<Vec<_>>>()?.join("\t")
             }
         })
@@ -242,8 +242,8 @@ impl Columns {
 
     /// The fields of `entry`, in alphabetical order.
     pub fn fields(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Value> {
-        let told = Told { archive, entry, history: OnceCell::new() };
-        let field = |column: &Column| Ok((column.field().to_owned(), column.json(&told)?));
+        let printed = PrintedEntry { archive, entry, history: OnceCell::new() };
+        let field = |column: &Column| Ok((column.field().to_owned(), column.json(&printed)?));
         Ok(Value::Object(self.columns.iter().map(field).collect::<anyhow::Result<Map<_, _>>>()?))
     }
 

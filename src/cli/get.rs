@@ -171,7 +171,7 @@ pub(super) fn parse(text: &str) -> anyhow::Result<String> {
 
 pub(super) fn not_there(url: &str, archive: &ArchiveArg) -> String {
     let origin = Url::parse(url).map_or(String::new(), |url| url.origin().ascii_serialization());
-    let (word, name) = archive.words();
+    let (option, name) = archive.option_and_name();
     let dir = Some(&archive.dir.dir).filter(|_| archive.store.is_none());
     let list = dir.and_then(|dir| crate::crawl::retention::forgotten(dir).ok()).unwrap_or_default();
     if let Some(act) = list.act_of(url) {
@@ -179,7 +179,7 @@ pub(super) fn not_there(url: &str, archive: &ArchiveArg) -> String {
         return format!("{} was forgotten on {}{reason}", Escaped(url), Escaped(&act.date));
     }
     format!(
-        "not in the archive of {}: {}\n  to see what it has of that site: crawler list {word} --prefix {}/",
+        "not in the archive of {}: {}\n  to see what it has of that site: crawler list {option} --prefix {}/",
         Escaped(&name),
         Escaped(url),
         Escaped(&origin)

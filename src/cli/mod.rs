@@ -200,7 +200,7 @@ impl ArchiveArg {
     }
 
     /// Returns the option that names it in a command line, and its name.
-    fn words(&self) -> (String, String) {
+    fn option_and_name(&self) -> (String, String) {
         match &self.store {
             None => (format!("--dir {}", shell_word(&self.dir.dir)), self.dir.dir.display().to_string()),
             Some(store) => {

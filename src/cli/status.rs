@@ -61,7 +61,7 @@ const ESTIMATE_BYTES: u64 = 32 << 20;
 
 /// All that is shown.
 #[derive(Serialize)]
-struct Told<'a> {
+struct StatusReport<'a> {
     /// The figures: as of this moment if the crawl answers, else of the last checkpoint.
     #[serde(flatten)]
     snapshot: &'a Snapshot,
@@ -88,10 +88,10 @@ struct Told<'a> {
     shards: Option<&'a [ShardRow]>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> StatusReport<'a> {
     /// The figures of the last checkpoint.
-    fn stored(snapshot: &'a Snapshot) -> Told<'a> {
-        Told {
+    fn stored(snapshot: &'a Snapshot) -> StatusReport<'a> {
+        StatusReport {
             snapshot,
             running: false,
             silent: None,
@@ -108,8 +108,8 @@ impl<'a> Told<'a> {
     }
 
     /// The figures of this moment. The last checkpoint was made at `checkpointed`, if not by this process.
-    fn live(live: &'a Live, checkpointed: Option<Time>) -> Told<'a> {
-        Told {
+    fn live(live: &'a Live, checkpointed: Option<Time>) -> StatusReport<'a> {
+        StatusReport {
             running: true,
             is_live: true,
             phase: Some(live.phase),
@@ -117,7 +117,7 @@ impl<'a> Told<'a> {
             checkpoint: Some(live.checkpoint),
             checkpointed_ms: live.checkpointed.or(checkpointed.map(|made| made.min(live.figures.updated))),
             rates: Some(live.rates),
-            ..Told::stored(&live.figures)
+            ..StatusReport::stored(&live.figures)
         }
     }
 }
@@ -140,11 +140,11 @@ impl StatusArgs {
         let rows =
             self.shards.then(|| shards::rows(&dirs, live.as_ref().and_then(|live| live.as_ref().ok()), &of_shards));
         let stored = Snapshot::sum(of_shards.into_iter().flatten());
-        let told = match (&live, &stored) {
-            (Some(Ok(live)), stored) => Told::live(live, stored.as_ref().map(|stored| stored.updated)),
+        let report = match (&live, &stored) {
+            (Some(Ok(live)), stored) => StatusReport::live(live, stored.as_ref().map(|stored| stored.updated)),
             (live, Some(stored)) => {
                 let silent = live.as_ref().and_then(|live| live.as_ref().err()).filter(|_| running).map(why_silent);
-                Told { running, silent, ..Told::stored(stored) }
+                StatusReport { running, silent, ..StatusReport::stored(stored) }
             }
             (_, None) => {
                 let state = if running { "a crawl has just begun".to_owned() } else { ended(dir) };
@@ -155,12 +155,14 @@ impl StatusArgs {
         };
         let ceiling = Ceiling::of_crawl(&disk, dirs.home())?;
         let now = SystemClock::new().now();
-        let left = left(dir, self.estimate)?.map(|left| left.with_rests(told.snapshot.gauges.resting.as_ref(), now));
-        let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), shards: rows.as_deref(), ..told };
+        let left =
+            left(dir, self.estimate)?.map(|left| left.with_resting_hosts(report.snapshot.gauges.resting.as_ref(), now));
+        let report =
+            StatusReport { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), shards: rows.as_deref(), ..report };
         if self.json {
-            writeln!(out, "{}", json_line(&told)?)?;
+            writeln!(out, "{}", json_line(&report)?)?;
         } else {
-            out.write_all(text(&told, dir, now).as_bytes())?;
+            out.write_all(text(&report, dir, now).as_bytes())?;
             out.write_all(rows.as_deref().map_or(String::new(), |rows| shards::text(rows, now)).as_bytes())?;
             if let Some(ceiling) = ceiling.as_ref().filter(|_| self.memory) {
                 out.write_all(parts(ceiling).as_bytes())?;
@@ -190,10 +192,10 @@ pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
     let stored = CrawlDirs::open(&disk, dir)?.snapshot(&disk)?;
     let ceiling = Ceiling::of_crawl(&disk, dir)?;
     let now = SystemClock::new().now();
-    let left = left(dir, false)?.map(|left| left.with_rests(live.figures.gauges.resting.as_ref(), now));
-    let told = Told::live(live, stored.map(|stored| stored.updated));
-    let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..told };
-    Ok(text(&told, dir, now))
+    let left = left(dir, false)?.map(|left| left.with_resting_hosts(live.figures.gauges.resting.as_ref(), now));
+    let report = StatusReport::live(live, stored.map(|stored| stored.updated));
+    let report = StatusReport { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..report };
+    Ok(text(&report, dir, now))
 }
 
 /// The time left, if it does not take long to compute or is wanted anyhow.
@@ -229,44 +231,44 @@ pub(super) fn parts(ceiling: &Ceiling) -> String {
 }
 
 /// The figures for people.
-fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
-    let snapshot = told.snapshot;
+fn text(report: &StatusReport<'_>, dir: &Path, now: Time) -> String {
+    let snapshot = report.snapshot;
     let mut table = Table::default();
-    let state = match (snapshot.state, told.running) {
-        (_, true) => told.phase.map_or("running", Doing::meaning),
+    let state = match (snapshot.state, report.running) {
+        (_, true) => report.phase.map_or("running", Doing::meaning),
         (State::Running, false) => "not running: it was killed; run the same command again to resume",
         (State::Stopped, false) => "stopped; run the same command again to resume",
         (State::Finished, false) => "finished",
     };
     table.row("state", state);
-    if let Some(why) = told.silent {
+    if let Some(why) = report.silent {
         table.row("", format!("figures of the last checkpoint: {why}"));
     }
-    if let Some(pid) = told.pid {
+    if let Some(pid) = report.pid {
         table.row("process", pid);
     }
-    if let Some(finish) = snapshot.finish.filter(|_| !told.running) {
+    if let Some(finish) = snapshot.finish.filter(|_| !report.running) {
         table.row("finish reason", finish);
     }
     table.row("started", date(snapshot.started));
     let age = span(now.since(snapshot.updated));
     table.row("as of", format!("{} ({age} ago)", date(snapshot.updated)));
-    let made = told.checkpointed_ms;
-    let number = told.checkpoint.map_or(String::new(), |number| format!(", number {number}"));
+    let made = report.checkpointed_ms;
+    let number = report.checkpoint.map_or(String::new(), |number| format!(", number {number}"));
     let of = |made: Time| format!("{} ({} ago){number}", date(made), span(now.since(made)));
     table.row("last checkpoint", made.map_or_else(|| "none yet".to_owned(), of));
-    if let Some(Rates { pages, requests, bytes }) = told.rates {
+    if let Some(Rates { pages, requests, bytes }) = report.rates {
         let (pages, requests, bytes) = (rate(pages), rate(requests), size(bytes as u64));
         table.row("now", format!("{pages} pages/s, {requests} requests/s, {bytes}/s"));
     }
-    if let Some(phase) = told.phase {
+    if let Some(phase) = report.phase {
         table.row("limited by", Bottleneck::of(phase, &snapshot.gauges));
     }
-    if let Some(wait) = snapshot.gauges.constraints.disk_wait.filter(|_| told.is_live) {
+    if let Some(wait) = snapshot.gauges.constraints.disk_wait.filter(|_| report.is_live) {
         table.row("waiting", wait);
     }
     figures(&mut table, &snapshot.statistics, &snapshot.gauges);
-    let left = match (told.left, made) {
+    let left = match (report.left, made) {
         (_, None) => "known with the first checkpoint".to_owned(),
         (Some(left), _) => time_left(left),
         (None, _) => "--estimate reads log and queue for it".to_owned(),
@@ -275,7 +277,7 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
     let gauges = &snapshot.gauges;
     let (active, ready, waiting) = (count(gauges.hosts_active), count(gauges.hosts_ready), count(gauges.hosts_waiting));
     table.row("active hosts", format!("{active}: {ready} ready, {waiting} waiting"));
-    if told.is_live {
+    if report.is_live {
         table.row("in flight", count(gauges.in_flight));
     }
     table.row("URLs seen", format!("{}, {} keys to merge", count(gauges.keys_seen), count(gauges.keys_pending)));
@@ -297,7 +299,7 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
         let name = format!("{} answers", store.title());
         table.row(&name, format!("{recent} by the LRU, {new} new by the Bloom filter, {disk} on disk ({wrong} new)"));
     }
-    if let Some(ceiling) = told.memory_ceiling {
+    if let Some(ceiling) = report.memory_ceiling {
         table.row("memory ceiling", format!("{} by the configuration (--memory lists its parts)", size(ceiling.bytes)));
     }
     table.row("disk free", size(gauges.disk_free_bytes));
@@ -347,8 +349,8 @@ mod tests {
     }
 
     fn text(snapshot: &Snapshot, running: bool, now: Time) -> String {
-        let told = Told { running, ..Told::stored(snapshot) };
-        super::text(&told, Path::new("crawl"), now)
+        let report = StatusReport { running, ..StatusReport::stored(snapshot) };
+        super::text(&report, Path::new("crawl"), now)
     }
 
     #[test]
@@ -375,7 +377,7 @@ mod tests {
             until: now + Duration::from_secs(90),
         };
         let resting = crate::record::Resting { longest: vec![host], ..Default::default() };
-        let rests = Left { hosts: 1, ..Left::default() }.with_rests(Some(&resting), now);
+        let rests = Left { hosts: 1, ..Left::default() }.with_resting_hosts(Some(&resting), now);
         let expected = "1m 30s at least: http://b waits until 2027-01-15 08:01:30 UTC (connection refused)";
         assert_eq!(time_left(&rests), expected);
     }

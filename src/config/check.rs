@@ -138,12 +138,12 @@ fn access(table: &Site, is_whole: bool) -> Checked {
     wrong("auth", table.auth.as_ref().and_then(Auth::problem))?;
     let logins = || table.login.iter().flat_map(|logins| &logins.0);
     wrong("login", logins().find_map(Login::problem))?;
-    wrong("login", logins().find_map(|login| unheard(table, login)))
+    wrong("login", logins().find_map(|login| out_of_reach(table, login)))
 }
 
 /// Returns why the secrets of `table` never reach `login`: its URL is of a host of the table, but not one that may
 /// receive secrets.
-fn unheard(table: &Site, login: &Login) -> Option<String> {
+fn out_of_reach(table: &Site, login: &Login) -> Option<String> {
     let url = url::Url::parse(&login.url).ok()?;
     let host = url.host_str()?.trim_matches(['[', ']']);
     let is_below = |domain: &String| host.strip_suffix(domain.as_str()).is_some_and(|rest| rest.ends_with('.'));
@@ -151,8 +151,8 @@ fn unheard(table: &Site, login: &Login) -> Option<String> {
         || table.domain.iter().any(is_below);
     let is_origin = |start: &String| url::Url::parse(start).is_ok_and(|start| start.origin() == url.origin());
     let is_usual = url.scheme() == "https" && url.port().is_none();
-    let is_unheard = is_own && !is_usual && !table.prefix.iter().any(is_origin);
-    is_unheard.then(|| {
+    let is_out_of_reach = is_own && !is_usual && !table.prefix.iter().any(is_origin);
+    is_out_of_reach.then(|| {
         let origin = url.origin().ascii_serialization();
         format!("of a host or domain only https on its usual port hears secrets: write prefix = \"{origin}/\"")
     })

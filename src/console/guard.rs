@@ -166,7 +166,7 @@ mod tests {
         let token = Token::new().unwrap();
         let mut headers = HeaderMap::new();
         assert!(check_token(&headers, &token).is_err());
-        let value = HeaderValue::from_str(token.told()).unwrap();
+        let value = HeaderValue::from_str(token.as_text()).unwrap();
         headers.append(TOKEN, value.clone());
         assert!(check_token(&headers, &token).is_ok());
         headers.append(TOKEN, value);

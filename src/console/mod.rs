@@ -1,7 +1,7 @@
 //! The console: one page in a browser that shows a crawl, explains a URL, and does what `crawler ctl` does.
 //!
 //! ```text
-//! Source ──state, each second──► pulse ──► history (60 minutes) ──► streams
+//! Source ──state, each second──► poller ──► history (60 minutes) ──► streams
 //!   ▲                                                                  ▲
 //!   └──questions and orders── readers (few threads) ◄── server (one thread) ◄── browser
 //! ```
@@ -35,7 +35,7 @@ mod assets;
 mod documents;
 mod guard;
 mod history;
-mod pulse;
+mod poller;
 mod readers;
 mod routes;
 mod server;

@@ -16,7 +16,7 @@ use url::form_urlencoded;
 use super::answer::{self, Answer};
 use super::assets;
 use super::guard;
-use super::pulse::Shared;
+use super::poller::Shared;
 use super::readers::{Lane, Readers};
 use super::source::{Problem, Source};
 use super::streams::Streams;
@@ -35,7 +35,7 @@ const URL_BYTES_MAX: usize = 16 << 10;
 /// The router, which answers requests.
 pub(super) struct Routes {
     pub token: Token,
-    pub pulse: Shared,
+    pub poller: Shared,
     pub readers: Readers,
     pub streams: Streams,
 }
@@ -70,11 +70,11 @@ impl Routes {
         let query = Query(request.uri().query().unwrap_or_default());
         match request.uri().path() {
             "/" => answer::asset(&assets::PAGE, known_tag),
-            "/api/history" => answer::document(&self.pulse.history()),
+            "/api/history" => answer::document(&self.poller.history()),
             "/api/events" if request.method() == Method::HEAD => {
                 answer::refused(StatusCode::METHOD_NOT_ALLOWED, "a stream has no HEAD")
             }
-            "/api/events" => answer::stream(self.streams.open(self.pulse.listen(), &caller.place)),
+            "/api/events" => answer::stream(self.streams.open(self.poller.listen(), &caller.place)),
             path => match path.strip_prefix("/assets/").map(assets::find) {
                 Some(Some(asset)) => answer::asset(asset, known_tag),
                 Some(None) => answer::refused(StatusCode::NOT_FOUND, "there is no such file"),

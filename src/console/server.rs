@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use super::pulse::Pulse;
+use super::poller::Poller;
 use super::readers::Readers;
 use super::routes::{Caller, Routes};
 use super::source::Source;
@@ -61,7 +61,7 @@ pub enum ConsoleError {
 pub struct Console {
     address: SocketAddr,
     token: Token,
-    pulse: Pulse,
+    poller: Poller,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -81,12 +81,13 @@ impl Console {
         let token = Token::new().map_err(|error| ConsoleError::Start(error.to_string()))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let readers = Readers::start(&source).map_err(failed)?;
-        let pulse = Pulse::start(source).map_err(failed)?;
-        let routes = Routes { token: token.clone(), pulse: pulse.shared.clone(), readers, streams: Streams::default() };
+        let poller = Poller::start(source).map_err(failed)?;
+        let routes =
+            Routes { token: token.clone(), poller: poller.shared.clone(), readers, streams: Streams::default() };
         let (stop, stopped) = oneshot::channel();
         let thread = thread::Builder::new().name("console".to_owned());
         let thread = thread.spawn(move || runtime.block_on(serve(listener, routes, stopped))).map_err(failed)?;
-        Ok(Console { address: at, token, pulse, stop: Some(stop), thread: Some(thread) })
+        Ok(Console { address: at, token, poller, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Returns the address at which it listens.
@@ -97,14 +98,14 @@ impl Console {
     /// Returns the URL that a browser opens to see it and to give orders. It ends with the token, and is for the
     /// terminal alone.
     pub fn url(&self) -> String {
-        format!("http://{}/#token={}", self.address, self.token.told())
+        format!("http://{}/#token={}", self.address, self.token.as_text())
     }
 }
 
 impl Drop for Console {
     fn drop(&mut self) {
         // streams hear the end first
-        self.pulse.stop();
+        self.poller.stop();
         drop(self.stop.take());
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()

@@ -14,7 +14,7 @@ use hyper::body::Frame;
 use tokio::sync::{oneshot, watch};
 
 use super::answer::Body;
-use super::pulse::Told;
+use super::poller::Published;
 use crate::connections::ConnectionHandle;
 
 /// Streams at a time.
@@ -35,7 +35,7 @@ struct Open {
 
 /// Progress of a stream.
 struct Progress {
-    told: watch::Receiver<Told>,
+    published: watch::Receiver<Published>,
     /// Its place was given to another one.
     over: oneshot::Receiver<()>,
     point: u64,
@@ -53,8 +53,8 @@ enum Step {
 }
 
 impl Streams {
-    /// Opens a stream of the states in `told` on the connection that has this `place`.
-    pub fn open(&self, told: watch::Receiver<Told>, place: &ConnectionHandle) -> Body {
+    /// Opens a stream of the states in `published` on the connection that has this `place`.
+    pub fn open(&self, published: watch::Receiver<Published>, place: &ConnectionHandle) -> Body {
         let (keep, over) = oneshot::channel();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|stream| !stream.keep.is_closed());
@@ -65,8 +65,8 @@ impl Streams {
         }
         place.stay();
         open.push_back(Open { keep, place: place.clone() });
-        let point = told.borrow().point.0;
-        let progress = Progress { told, over, point, step: Step::Begun };
+        let point = published.borrow().point.0;
+        let progress = Progress { published, over, point, step: Step::Begun };
         let frames = stream::unfold(progress, |mut progress| async {
             let bytes = progress.next().await?;
             Some((Ok(Frame::data(bytes)), progress))
@@ -80,10 +80,10 @@ impl Progress {
     async fn next(&mut self) -> Option<Bytes> {
         match self.step {
             Step::Ended => return None,
-            Step::Begun => self.told.mark_unchanged(),
+            Step::Begun => self.published.mark_unchanged(),
             Step::Goes => {
                 let changed = tokio::select! {
-                    changed = self.told.changed() => changed.is_ok(),
+                    changed = self.published.changed() => changed.is_ok(),
                     // another one has its place; a browser asks again
                     _ = &mut self.over => return None,
                 };
@@ -98,11 +98,11 @@ impl Progress {
             bytes.extend_from_slice(RETRY);
             self.step = Step::Goes;
         }
-        let told = self.told.borrow_and_update();
-        event(&mut bytes, "state", &told.state);
-        if told.point.0 > self.point {
-            self.point = told.point.0;
-            event(&mut bytes, "point", &told.point.1);
+        let published = self.published.borrow_and_update();
+        event(&mut bytes, "state", &published.state);
+        if published.point.0 > self.point {
+            self.point = published.point.0;
+            event(&mut bytes, "point", &published.point.1);
         }
         Some(bytes.freeze())
     }
@@ -130,23 +130,23 @@ mod tests {
         Some(String::from_utf8(frame.to_vec()).unwrap())
     }
 
-    fn told(state: &'static str, point: u64) -> Told {
-        Told { state: Bytes::from_static(state.as_bytes()), point: (point, Bytes::from_static(b"{}")) }
+    fn published(state: &'static str, point: u64) -> Published {
+        Published { state: Bytes::from_static(state.as_bytes()), point: (point, Bytes::from_static(b"{}")) }
     }
 
     #[test]
     fn a_slow_reader_gets_what_was_told_last_and_the_end() {
         run(async {
-            let (tell, heard) = watch::channel(told("{\"n\":0}", 3));
+            let (publish, states) = watch::channel(published("{\"n\":0}", 3));
             let streams = Streams::default();
-            let mut body = streams.open(heard, &ConnectionHandle::default());
+            let mut body = streams.open(states, &ConnectionHandle::default());
             assert_eq!(next(&mut body).await.unwrap(), "retry: 3000\n\nevent: state\ndata: {\"n\":0}\n\n");
             for state in ["{\"n\":1}", "{\"n\":2}"] {
-                tell.send_replace(told(state, 4));
+                publish.send_replace(published(state, 4));
             }
             let both = "event: state\ndata: {\"n\":2}\n\nevent: point\ndata: {}\n\n";
             assert_eq!(next(&mut body).await.unwrap(), both);
-            drop(tell);
+            drop(publish);
             assert_eq!(next(&mut body).await.unwrap(), "event: end\ndata: {}\n\n");
             assert_eq!(next(&mut body).await, None);
         });
@@ -155,13 +155,13 @@ mod tests {
     #[test]
     fn the_oldest_stream_ends_for_a_new_one_and_closed_ones_take_no_place() {
         run(async {
-            let (_tell, heard) = watch::channel(told("{}", 0));
+            let (_tell, states) = watch::channel(published("{}", 0));
             let streams = Streams::default();
             for _ in 0..3 * STREAMS_MAX {
-                drop(streams.open(heard.clone(), &ConnectionHandle::default()));
+                drop(streams.open(states.clone(), &ConnectionHandle::default()));
             }
             let places: Vec<ConnectionHandle> = (0..=STREAMS_MAX).map(|_| ConnectionHandle::default()).collect();
-            let mut open: Vec<Body> = places.iter().map(|place| streams.open(heard.clone(), place)).collect();
+            let mut open: Vec<Body> = places.iter().map(|place| streams.open(states.clone(), place)).collect();
             assert!(!places[0].stays() && places[1..].iter().all(ConnectionHandle::stays));
             assert!(next(&mut open[0]).await.is_some());
             assert_eq!(next(&mut open[0]).await, None);

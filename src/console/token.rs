@@ -18,7 +18,7 @@ impl Token {
     }
 
     /// Returns the token as it is in the address of the page. It is shown nowhere else.
-    pub fn told(&self) -> &str {
+    pub fn as_text(&self) -> &str {
         &self.0
     }
 
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn only_the_whole_token_is_it_and_no_two_are_the_same() {
         let (token, other) = (Token::new().unwrap(), Token::new().unwrap());
-        let text = token.told().to_owned();
+        let text = token.as_text().to_owned();
         assert_eq!(text.len(), 2 * BYTES);
         assert!(token.is(text.as_bytes()) && !other.is(text.as_bytes()));
         for length in 0..text.len() {

@@ -32,7 +32,7 @@ use crate::record::layout;
 pub(super) use node::{EngineOrders, NodeOrders};
 pub(super) use orders::{Orders, SeedsOrder};
 use reload::Reloader;
-pub(super) use server::Desk;
+pub(super) use server::ControlHandle;
 use server::Recipients;
 
 /// Commands that wait for the engine; further ones are asked to come again.
@@ -56,31 +56,32 @@ impl Control {
         let (to_engines, orders): (Vec<_>, Vec<_>) = (0..engines).map(|_| bounded(ORDERS_WAITING)).unzip();
         let (seeds_in, seeds) = bounded(ORDERS_WAITING);
         let to = Recipients { engines: to_engines, seeds: (engines > 1).then_some(seeds_in), is_node: false };
-        let (control, desk) = Control::open(request, to);
-        let incoming = Incoming { orders: orders.into_iter().map(Orders::new).collect(), seeds, desk };
+        let (control, control_handle) = Control::open(request, to);
+        let incoming = Incoming { orders: orders.into_iter().map(Orders::new).collect(), seeds, control_handle };
         (control, incoming)
     }
 
     /// The same for a node of a crawl on many machines, which has other engines from time to time.
-    pub(super) fn start_node(request: &CrawlRequest) -> (Control, NodeOrders, Desk) {
+    pub(super) fn start_node(request: &CrawlRequest) -> (Control, NodeOrders, ControlHandle) {
         let (to_node, orders) = bounded(ORDERS_WAITING);
-        let (control, desk) = Control::open(request, Recipients { engines: vec![to_node], seeds: None, is_node: true });
-        (control, NodeOrders::new(orders), desk)
+        let (control, control_handle) =
+            Control::open(request, Recipients { engines: vec![to_node], seeds: None, is_node: true });
+        (control, NodeOrders::new(orders), control_handle)
     }
 
-    fn open(request: &CrawlRequest, to: Recipients) -> (Control, Desk) {
-        let desk = Desk::new(to, Reloader::new(request), request.dirs());
-        let running = Control::listen(request, desk.clone()).map_err(|error| {
+    fn open(request: &CrawlRequest, to: Recipients) -> (Control, ControlHandle) {
+        let control_handle = ControlHandle::new(to, Reloader::new(request), request.dirs());
+        let running = Control::listen(request, control_handle.clone()).map_err(|error| {
             let path = request.dir.join(layout::SOCKET);
             tracing::warn!("this crawl cannot be controlled by crawler ctl: {}: {error}", path.display());
         });
-        (Control { running: running.ok() }, desk)
+        (Control { running: running.ok() }, control_handle)
     }
 
-    fn listen(request: &CrawlRequest, desk: Desk) -> std::io::Result<Running> {
+    fn listen(request: &CrawlRequest, control_handle: ControlHandle) -> std::io::Result<Running> {
         let listener = socket::bind(&request.dir)?;
         let (end, ended) = oneshot::channel();
-        let thread = server::start(listener, desk, ended).inspect_err(|_| socket::remove(&request.dir))?;
+        let thread = server::start(listener, control_handle, ended).inspect_err(|_| socket::remove(&request.dir))?;
         Ok(Running { dir: request.dir.clone(), end, thread })
     }
 }
@@ -91,9 +92,9 @@ pub(super) struct Incoming {
     pub orders: Vec<Orders>,
     /// Seeds for a crawl with more than one.
     pub seeds: Receiver<SeedsOrder>,
-    /// The desk at which others of this process give commands. Without any, and without the socket, no command can
+    /// The handle by which others of this process give commands. Without any, and without the socket, no command can
     /// come.
-    pub desk: Desk,
+    pub control_handle: ControlHandle,
 }
 
 impl Drop for Control {

@@ -21,9 +21,9 @@ use super::cluster::{Shipments, shipping};
 use super::control::{Incoming, SeedsOrder};
 use super::directory::Directory;
 use super::ending::{self, Ending};
+use super::engine_thread::{self, EngineReport, EngineThread, Instruction, ShardReport, Work, own_seeds};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
-use super::seat::{self, Heard, Seat, Told, Word, Work, own_seeds};
 use super::shard_directory::Company;
 use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
@@ -71,8 +71,8 @@ struct Director<'a, 'scope> {
     clock: Arc<dyn Clock>,
     common: Option<Common>,
     shipments: Option<Arc<Shipments>>,
-    seats: Vec<Seat<'scope>>,
-    told: Receiver<Heard>,
+    threads: Vec<EngineThread<'scope>>,
+    reports: Receiver<ShardReport>,
     teller: Teller,
     copy_due: Time,
 }
@@ -87,7 +87,7 @@ pub(super) fn run(
     let Plan { request, process, ceiling, seeds, shipments } = plan;
     let count = u32::try_from(directory.shards.len()).expect("a crawl has few shards");
     // one that is waited for, and a fault
-    let (told_in, told) = bounded(2 * directory.shards.len());
+    let (reports_in, reports) = bounded(2 * directory.shards.len());
     let (clock, settings) = (runtime.clock.clone(), super::settings(&request.config));
     let (mut own, file, common, commons) = match seeds {
         RunSeeds::Own(seeds) => (Some(seeds), None, None, Commons::new(&settings, clock.clone())),
@@ -102,8 +102,8 @@ pub(super) fn run(
             clock: clock.clone(),
             common,
             shipments: shipments.clone(),
-            seats: Vec::new(),
-            told,
+            threads: Vec::new(),
+            reports,
             teller: Teller::new(commons.slots.clone(), directory.shards.len()),
             copy_due: Time::ZERO,
         };
@@ -130,10 +130,10 @@ pub(super) fn run(
                 shipping: shipping(shipments.clone()),
                 news,
             };
-            director.seats.push(Seat::take(scope, shard, move || Ok(work), port, told_in.clone())?);
+            director.threads.push(EngineThread::spawn(scope, shard, move || Ok(work), port, reports_in.clone())?);
             Ok(())
         });
-        drop((told_in, file));
+        drop((reports_in, file));
         // a panic here must not leave engines that crawl on
         let ended = started.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| director.direct(runtime)))
@@ -159,11 +159,11 @@ impl Common {
 impl Director<'_, '_> {
     /// Leads all engines to the end of the crawl.
     fn direct(&mut self, runtime: &mut Runtime) -> Result<Ending, CrawlError> {
-        let pasts = self.gather(|told| if let Told::Opened(past) = told { Some(past) } else { None })?;
+        let pasts = self.gather(|report| if let EngineReport::Opened(past) = report { Some(past) } else { None })?;
         let past = pasts.into_iter().reduce(ending::past_of_both).expect("there are shards");
-        self.say(self.seats.iter().map(|_| Word::Replay).collect());
-        let replayed = self.gather(|told| match told {
-            Told::Replayed(replayed, wanted) => Some((replayed, wanted)),
+        self.instruct(self.threads.iter().map(|_| Instruction::Replay).collect());
+        let replayed = self.gather(|report| match report {
+            EngineReport::Replayed(replayed, wanted) => Some((replayed, wanted)),
             _ => None,
         })?;
         runtime.threads.engines_are_up();
@@ -172,44 +172,48 @@ impl Director<'_, '_> {
             true => Admission::Again(RoundWanted::of_all(replayed.into_iter().map(|(_, wanted)| wanted))),
             false => Admission::Listed,
         };
-        self.say(self.seats.iter().map(|_| Word::Admit(admission)).collect());
-        let admitted = self.gather(|told| if let Told::Admitted(admitted) = told { Some(admitted) } else { None })?;
+        self.instruct(self.threads.iter().map(|_| Instruction::Admit(admission)).collect());
+        let admitted =
+            self.gather(|report| if let EngineReport::Admitted(admitted) = report { Some(admitted) } else { None })?;
         admitted.into_iter().reduce(Admitted::and).expect("there are shards").tell();
         let Incoming { orders, seeds, .. } = runtime.listen(self.request);
-        self.say(orders.into_iter().map(Word::Crawl).collect());
+        self.instruct(orders.into_iter().map(Instruction::Crawl).collect());
         self.watch(runtime, seeds)
     }
 
-    /// Waits until every engine has told what `wanted` takes out of it.
-    fn gather<T>(&self, wanted: impl Fn(Told) -> Option<T>) -> Result<Vec<T>, CrawlError> {
+    /// Waits until every engine has reported what `wanted` takes out of its report.
+    fn gather<T>(&self, wanted: impl Fn(EngineReport) -> Option<T>) -> Result<Vec<T>, CrawlError> {
         let mut all = Vec::new();
-        while all.len() < self.seats.len() {
-            all.push(wanted(self.heard(self.told.recv().ok())?).expect("engines go on together"));
+        while all.len() < self.threads.len() {
+            all.push(wanted(self.received(self.reports.recv().ok())?).expect("engines go on together"));
         }
         Ok(all)
     }
 
     /// Returns what a thread has reported; an error when all threads have ended, which they do not before they are
     /// done.
-    fn heard(&self, heard: Option<Heard>) -> Result<Told, CrawlError> {
-        heard.map_or_else(
+    fn received(&self, report: Option<ShardReport>) -> Result<EngineReport, CrawlError> {
+        report.map_or_else(
             || Err(CrawlError::Internal("the threads of all shards have ended".to_owned())),
-            |(_, told)| told,
+            |(_, report)| report,
         )
     }
 
-    /// Says a word to each engine; one that has ended has told, or will, why.
-    fn say(&self, words: Vec<Word>) {
-        self.seats.iter().zip(words).for_each(|(seat, word)| _ = seat.words.send(word));
+    /// Sends an instruction to each engine; one that has ended has reported the reason, or will.
+    fn instruct(&self, instructions: Vec<Instruction>) {
+        self.threads
+            .iter()
+            .zip(instructions)
+            .for_each(|(thread, instruction)| _ = thread.instructions.send(instruction));
     }
 
     /// Tells how the crawl goes, and takes seeds in, until all engines are done.
     fn watch(&mut self, runtime: &mut Runtime, mut seeds: Receiver<SeedsOrder>) -> Result<Ending, CrawlError> {
         let mut endings: Vec<Ending> = Vec::new();
-        while endings.len() < self.seats.len() {
+        while endings.len() < self.threads.len() {
             crossbeam_channel::select! {
-                recv(self.told) -> told => match self.heard(told.ok())? {
-                    Told::Done(ending) => endings.push(*ending),
+                recv(self.reports) -> report => match self.received(report.ok())? {
+                    EngineReport::Done(ending) => endings.push(*ending),
                     _ => unreachable!("an engine that crawls tells its end"),
                 },
                 recv(seeds) -> order => match order {
@@ -229,7 +233,7 @@ impl Director<'_, '_> {
     /// Tells what the engines have put down, if it is time to.
     fn look(&mut self, runtime: &mut Runtime) {
         let now = self.clock.now();
-        let boards = self.seats.iter().map(|seat| &seat.board);
+        let boards = self.threads.iter().map(|thread| &thread.board);
         self.teller.look(&mut runtime.display, &mut runtime.endpoint, now, boards);
         if now >= self.copy_due {
             self.copy_due = now + COPY_EVERY;
@@ -239,7 +243,7 @@ impl Director<'_, '_> {
 
     /// Returns what the engines have put down, once all have.
     fn posted(&self) -> Option<Vec<Posted>> {
-        self.seats.iter().map(|seat| seat.board.read()).collect()
+        self.threads.iter().map(|thread| thread.board.read()).collect()
     }
 
     /// Gives seeds their numbers, and tells all engines of them once they are durable.
@@ -269,12 +273,12 @@ impl Director<'_, '_> {
     /// Makes all threads end. After an error this goes on until all have heard of it.
     fn dismiss(self, ended: Result<Ending, CrawlError>) -> Result<Ending, CrawlError> {
         let mut cause = match ended {
-            // without a seat no word can come any more: engines that are done end by that
+            // without the threads no instruction can come any more: engines that are done end by that
             Ok(ending) => return Ok(ending),
             Err(error) => error,
         };
-        seat::abandon(self.seats, &self.told, |(_, told)| {
-            if let Err(CrawlError::Disk(error)) = told
+        engine_thread::abandon(self.threads, &self.reports, |(_, report)| {
+            if let Err(CrawlError::Disk(error)) = report
                 && !error.is_secondary()
                 && matches!(&cause, CrawlError::Disk(first) if first.is_secondary())
             {

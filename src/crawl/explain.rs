@@ -282,7 +282,7 @@ impl Gatherer<'_> {
 
     fn visits(&mut self, state: Option<&State>) -> Result<(), CrawlError> {
         let visits = state.and_then(|state| state.visits.as_ref());
-        self.told.recrawl = visits.map(|visits| visits.told(self.url.as_str(), self.config)).transpose()?;
+        self.told.recrawl = visits.map(|visits| visits.explain(self.url.as_str(), self.config)).transpose()?;
         Ok(())
     }
 
@@ -379,7 +379,7 @@ impl Gatherer<'_> {
         let archived = self.archive.robots(self.url, bytes_max)?;
         let mut told = model::Robots { obeyed: self.there.robots.obey, ..model::Robots::default() };
         let mut rules = None;
-        if let Some((answer, term)) = state.and_then(|state| state.robots.as_ref()).map(|robots| robots.told()) {
+        if let Some((answer, term)) = state.and_then(|state| state.robots.as_ref()).map(|robots| robots.recorded()) {
             (told.learnt, told.expires, told.fresh) = (Some(term.from), Some(term.until), term.holds(self.now));
             match answer {
                 RobotsAnswer::Rules(known) => rules = Some(RobotsRules::clone(known)),
@@ -457,7 +457,8 @@ impl Gatherer<'_> {
         if let Some((_, list)) = said {
             (told.answer, told.by_settings, told.fresh) = (Some("found"), true, true);
             told.addresses = list.iter().map(ToString::to_string).collect();
-        } else if let Some((answer, term)) = state.and_then(|state| state.addresses.as_ref()).map(|known| known.told())
+        } else if let Some((answer, term)) =
+            state.and_then(|state| state.addresses.as_ref()).map(|known| known.recorded())
         {
             told.answer = Some(match answer {
                 NameAnswer::Found(list) => {

@@ -83,7 +83,7 @@ impl Teller {
         let Snapshot { statistics, gauges, .. } = &live.figures;
         display.tick(statistics, gauges, live.phase, statistics.elapsed);
         self.warnings.look(now, gauges.disk_free_bytes, disk_floor);
-        self.warnings.look_at_rests(gauges.resting.as_ref());
+        self.warnings.look_at_resting(gauges.resting.as_ref());
         if gauges.workers.is_some() && now >= self.machine_due {
             self.machine_due = now + EVERY;
             self.slots.press(self.lookout.look());

@@ -70,15 +70,15 @@ impl Runtime {
     pub fn listen(&mut self, request: &CrawlRequest) -> Incoming {
         let (control, incoming) = Control::start(request, request.config.crawl.shards);
         self.control = Some(control);
-        self.console.connect(&incoming.desk);
+        self.console.connect(&incoming.control_handle);
         incoming
     }
 
     /// The same for a node of a crawl on many machines.
     pub fn listen_as_node(&mut self, request: &CrawlRequest) -> NodeOrders {
-        let (control, orders, desk) = Control::start_node(request);
+        let (control, orders, control_handle) = Control::start_node(request);
         self.control = Some(control);
-        self.console.connect(&desk);
+        self.console.connect(&control_handle);
         orders
     }
 

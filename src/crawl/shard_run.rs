@@ -1,4 +1,5 @@
-//! One engine of the process, from its opening to its end, on the thread of its [`Seat`](super::seat::Seat).
+//! One engine of the process, from its opening to its end, on the thread of its
+//! [`EngineThread`](super::engine_thread::EngineThread).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

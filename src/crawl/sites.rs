@@ -41,7 +41,7 @@ pub struct SiteTables {
     /// Signs requests where the settings say so.
     signer: Option<Arc<Signer>>,
     delay_max: Duration,
-    told: String,
+    politeness_json: String,
     secrets: Secrets,
     /// Tables of which it was said that they keep their secrets to themselves.
     silent: Mutex<HashSet<TableNumber>>,
@@ -89,7 +89,7 @@ impl SiteTables {
             usual: Arc::new(request(config, signer.as_ref())),
             signer,
             delay_max: delay_max.unwrap_or_default(),
-            told: told(config),
+            politeness_json: politeness_json(config),
             config: config.clone(),
             secrets,
             silent: Mutex::default(),
@@ -167,8 +167,8 @@ impl Treatments for SiteTables {
         self.delay_max
     }
 
-    fn told(&self) -> &str {
-        &self.told
+    fn as_json(&self) -> &str {
+        &self.politeness_json
     }
 }
 
@@ -199,7 +199,7 @@ impl Sites for SiteTables {
 
 /// Returns what `config` says of the delays and connections of hosts, as far as tables set any: an excerpt from which
 /// `overlaid` makes the same.
-fn told(config: &Config) -> String {
+fn politeness_json(config: &Config) -> String {
     let tables = config.site.iter().map(|site| site.keeping(|key| key.section() == Some("politeness")));
     let sites: Vec<Site> = tables.filter(|site| site.set_keys().next().is_some()).collect();
     match sites.is_empty() {

@@ -4,8 +4,8 @@
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
 //! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint (made or shipped),
-//! one step of a compaction, one sync of the rests; where pages are rendered, so many requests of each of them as may
-//! be open. So no engine ever waits on a send, and neither does a network thread.
+//! one step of a compaction, one sync of the hold log; where pages are rendered, so many requests of each of them as
+//! may be open. So no engine ever waits on a send, and neither does a network thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,10 +24,10 @@ use crate::disk;
 use crate::engine::checkpoint::{CheckpointJob, Ran, ShipJob};
 use crate::engine::{EngineAddress, Event, Executors, HoldSync, StoreMerge, Waker};
 use crate::exchange::LinkJob;
-use crate::fetch::{FetchLine, FetchOptions, Fetcher};
+use crate::fetch::{FetchHandle, FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
-use crate::render::{OPEN_MAX, RenderExecutorOptions, RenderLine, Renderer};
+use crate::render::{OPEN_MAX, RenderExecutorOptions, RenderHandle, Renderer};
 use crate::shard::Shard;
 
 const PARTITION_PLACES: usize = 8;
@@ -65,7 +65,7 @@ struct Shared {
     ships: Arc<Workers<ShipJob>>,
     compactions: Workers<CompactionJob>,
     reads: Workers<ReadJob>,
-    rests: Workers<HoldSync>,
+    holds: Workers<HoldSync>,
     catalog: Arc<Catalog>,
 }
 
@@ -95,9 +95,9 @@ pub(super) struct Port {
 /// An engine's way to the threads.
 pub(super) struct ThreadExecutors {
     /// Its requests end with it.
-    line: FetchLine,
+    requests: FetchHandle,
     /// And so do its pages.
-    pages: Option<RenderLine>,
+    pages: Option<RenderHandle>,
     shared: Arc<Shared>,
     reply: EngineAddress,
 }
@@ -147,7 +147,7 @@ impl Threads {
             })
             .map_err(no_thread)?,
             reads: Workers::start("read", count, LINK_PLACES + CALENDAR_PLACES, ReadJob::run).map_err(no_thread)?,
-            rests: Workers::start("rests", count, 1, |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
+            holds: Workers::start("holds", count, 1, |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
         Ok(Threads { shared, pool, are_up: Arc::default(), workers: workers + in_render })
@@ -158,8 +158,8 @@ impl Threads {
     pub(super) fn port(&self, number: usize) -> Port {
         let (events_in, events) = bounded(self.workers + OTHER_EVENTS);
         let executors = ThreadExecutors {
-            line: self.shared.fetcher.line(),
-            pages: self.shared.renderer.as_ref().map(Renderer::line),
+            requests: self.shared.fetcher.handle(),
+            pages: self.shared.renderer.as_ref().map(Renderer::handle),
             shared: self.shared.clone(),
             reply: EngineAddress::new(number, events_in),
         };
@@ -181,7 +181,7 @@ impl Threads {
         if let Some(shared) = Arc::into_inner(self.shared) {
             let Shared { fetcher, renderer, merges, partitions, checkpoints, ships, .. } = shared;
             // those that send jobs on go before the ones that take them
-            drop((merges, partitions, checkpoints, shared.compactions, shared.reads, shared.rests));
+            drop((merges, partitions, checkpoints, shared.compactions, shared.reads, shared.holds));
             drop((ships, shared.catalog));
             renderer.into_iter().for_each(Renderer::stop);
             fetcher.stop();
@@ -299,7 +299,7 @@ impl ThreadExecutors {
 
 impl Executors for ThreadExecutors {
     fn fetch(&mut self, job: FetchJob) {
-        self.line.fetch(self.addressed(job));
+        self.requests.fetch(self.addressed(job));
     }
 
     fn can_render(&self) -> bool {
@@ -343,8 +343,8 @@ impl Executors for ThreadExecutors {
         self.shared.reads.send(self.assigned(ReadJob::Calendar(job)));
     }
 
-    fn sync_rests(&mut self, job: HoldSync) {
-        self.shared.rests.send(self.assigned(job));
+    fn sync_holds(&mut self, job: HoldSync) {
+        self.shared.holds.send(self.assigned(job));
     }
 }
 

@@ -39,7 +39,7 @@ impl Warnings {
     }
 
     /// Looks at the hosts that rest, where nothing else is left.
-    pub(super) fn look_at_rests(&mut self, resting: Option<&Resting>) {
+    pub(super) fn look_at_resting(&mut self, resting: Option<&Resting>) {
         if let Some(resting) = resting.filter(|resting| resting.is_all && !self.told_resting) {
             self.told_resting = true;
             tracing::warn!("{}", resting.line());

@@ -66,7 +66,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "calendar", run: stores::calendar, samples: stores::calendar_samples },
     Target { name: "checkpoint", run: stored::checkpoint, samples: samples::checkpoint },
     Target { name: "manifest", run: crate::ship::fuzzing::manifest, samples: crate::ship::fuzzing::manifest_samples },
-    Target { name: "rests", run: stored::rests, samples: samples::rests },
+    Target { name: "hold_log", run: stored::hold_log, samples: samples::hold_log },
 ];
 
 /// Feeds the target `name`: what the binaries of fuzz/ call.

@@ -10,7 +10,7 @@ use crate::disk::simulated::SimulatedDisk;
 use crate::drum::Value;
 use crate::engine::begin;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
-use crate::engine::rests::HoldLog;
+use crate::engine::hold_log::HoldLog;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer, Term};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::fuzzing::queued;
@@ -104,12 +104,12 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
     vec![disk.get(checkpoint_path(dir, 7)).expect("the file was written")]
 }
 
-pub(super) fn rests() -> Vec<Vec<u8>> {
+pub(super) fn hold_log() -> Vec<Vec<u8>> {
     let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
     let (mut log, _) = HoldLog::open(disk.disk(), dir, 3, Stored::default(), Time::ZERO).expect("nothing is there");
-    let rest = |bits: u64| (Fingerprint::from_bits(bits), Time::from_ms(5_000 * bits));
-    log.push(&[rest(1), rest(2), rest(300)]).expect("memory takes all");
+    let hold = |bits: u64| (Fingerprint::from_bits(bits), Time::from_ms(5_000 * bits));
+    log.push(&[hold(1), hold(2), hold(300)]).expect("memory takes all");
     let whole = disk.get(dir.join("rests.g000003")).expect("the log was written");
     let torn = whole[..whole.len() - 7].to_vec();
-    vec![whole, torn, stored::rests_header().to_vec()]
+    vec![whole, torn, stored::hold_log_header().to_vec()]
 }

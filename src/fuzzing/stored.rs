@@ -1,4 +1,4 @@
-//! Files on a disk besides the stores that have their own targets: values, checkpoint files, rests.
+//! Files on a disk besides the stores that have their own targets: values, checkpoint files, hold logs.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{HEADER_BYTES, Header, Kind};
 use crate::drum::Value;
 use crate::engine::checkpoint::{self, CheckpointFile, checkpoint_path};
-use crate::engine::rests::{self, HoldLog};
+use crate::engine::hold_log::{self, HoldLog};
 use crate::engine::values::{Addresses, Robots};
 use crate::frontier::QueuedUrl;
 
@@ -46,9 +46,9 @@ fn is_stable<V: Value>(bytes: &[u8]) -> bool {
 /// A checkpoint file: as it is, and with its checksums made right.
 pub(super) fn checkpoint(bytes: &[u8]) -> bool {
     let whole = read_checkpoint(bytes.to_vec());
-    let mut mended = bytes.to_vec();
-    mend_sections(&mut mended);
-    read_checkpoint(mended) || whole
+    let mut repaired = bytes.to_vec();
+    repair_sections(&mut repaired);
+    read_checkpoint(repaired) || whole
 }
 
 fn read_checkpoint(bytes: Vec<u8>) -> bool {
@@ -60,7 +60,7 @@ fn read_checkpoint(bytes: Vec<u8>) -> bool {
     whole
 }
 
-fn mend_sections(bytes: &mut [u8]) {
+fn repair_sections(bytes: &mut [u8]) {
     let mut at = HEADER_BYTES as usize;
     while let Some(head) = bytes.get(at..at + 12) {
         let length = u64::from_le_bytes(head[..8].try_into().expect("eight bytes"));
@@ -73,22 +73,22 @@ fn mend_sections(bytes: &mut [u8]) {
 }
 
 /// The hold log: what was read is rewritten and read back the same.
-pub(super) fn rests(bytes: &[u8]) -> bool {
-    let whole = read_rests(bytes.to_vec());
-    let mut mended = bytes.to_vec();
-    for record in mended.get_mut(HEADER_BYTES as usize..).unwrap_or_default().chunks_exact_mut(20) {
+pub(super) fn hold_log(bytes: &[u8]) -> bool {
+    let whole = read_hold_log(bytes.to_vec());
+    let mut repaired = bytes.to_vec();
+    for record in repaired.get_mut(HEADER_BYTES as usize..).unwrap_or_default().chunks_exact_mut(20) {
         let sum = crc32fast::hash(&record[..16]);
         record[16..].copy_from_slice(&sum.to_le_bytes());
     }
-    read_rests(mended) || whole
+    read_hold_log(repaired) || whole
 }
 
-fn read_rests(bytes: Vec<u8>) -> bool {
+fn read_hold_log(bytes: Vec<u8>) -> bool {
     let (disk, dir, now) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"), Time::from_ms(1_000));
     let path = dir.join("rests.g000003");
     let records = bytes.len() / 20;
     disk.put(&path, bytes);
-    let fault = rests::check(&disk.disk(), &path);
+    let fault = hold_log::check(&disk.disk(), &path);
     let Ok((_, known)) = HoldLog::open(disk.disk(), dir, 3, Stored::new(now), now) else { return false };
     assert!(known.len() <= records && known.iter().all(|&(_, until)| until > now));
     let (_, again) = HoldLog::open(disk.disk(), dir, 3, Stored::new(now), now).expect("the log was rewritten");
@@ -96,7 +96,7 @@ fn read_rests(bytes: Vec<u8>) -> bool {
     matches!(fault, Ok(None)) && !known.is_empty()
 }
 
-/// The header that a file of rests has.
-pub(super) fn rests_header() -> [u8; HEADER_BYTES as usize] {
+/// The header of a hold log.
+pub(super) fn hold_log_header() -> [u8; HEADER_BYTES as usize] {
     Header { kind: Kind::Rests, version: 1 }.to_bytes()
 }

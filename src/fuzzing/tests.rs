@@ -107,7 +107,7 @@ fn drive(is_wanted: impl Fn(&str) -> bool, rounds: u64) {
 
 const PARSERS: [&str; 10] =
     ["html", "encodings", "robots", "sitemap", "codings", "http_fields", "url", "seeds", "cdxj", "values"];
-const FILES: [&str; 6] = ["config", "extract", "main_content", "logs", "rests", "checkpoint"];
+const FILES: [&str; 6] = ["config", "extract", "main_content", "logs", "hold_log", "checkpoint"];
 
 #[test]
 fn no_bytes_of_servers_or_users_break_a_parser() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::config::show_duration;
-use crate::outcome::words_of_status;
+use crate::outcome::status_text;
 use crate::record::layout;
 use crate::record::limited::setting;
 use crate::record::{CalendarFigures, Finish, Gauges, Oddities, Statistics, Workers};
@@ -112,8 +112,8 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
 }
 
 /// A count of answers with this status, and what that means.
-fn with_words(status: u16, number: u64) -> String {
-    match words_of_status(status) {
+fn with_meaning(status: u16, number: u64) -> String {
+    match status_text(status) {
         "" => count(number),
         words => format!("{} ({words})", count(number)),
     }
@@ -172,7 +172,7 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     );
     table.row("requests", format!("{}, {} of them retries", count(statistics.requests), count(statistics.retries)));
     for (status, number) in &statistics.statuses {
-        table.row(&format!("status {status}"), with_words(*status, *number));
+        table.row(&format!("status {status}"), with_meaning(*status, *number));
     }
     for (failure, number) in &statistics.failures {
         table.row(&format!("error: {failure}"), count(*number));

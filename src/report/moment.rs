@@ -21,14 +21,14 @@ const SOON: Duration = Duration::from_millis(50);
 /// Hosts that are shown, at most.
 const HOSTS_MAX: usize = 60;
 
-/// Room on a terminal.
+/// The size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct TerminalSize {
     pub columns: usize,
     pub rows: usize,
 }
 
-impl Room {
+impl TerminalSize {
     /// Hosts for which there is room beside the figures.
     pub fn hosts(self) -> usize {
         self.rows.saturating_sub(FIGURE_LINES + LOG_LINES).min(HOSTS_MAX)
@@ -57,14 +57,14 @@ impl Moment<'_> {
     /// The display: lines of figures, and below them hosts while there is room. The last column is left free, for some
     /// terminals wrap when it is written; a line that wrapped would not be taken away by the next display, nor would
     /// one that has left the screen.
-    pub fn display(&self, hosts: &Hosts, colour: bool, room: Room) -> Vec<String> {
-        let columns = room.columns.saturating_sub(NAME_COLUMNS + 1);
+    pub fn display(&self, hosts: &Hosts, colour: bool, terminal: TerminalSize) -> Vec<String> {
+        let columns = terminal.columns.saturating_sub(NAME_COLUMNS + 1);
         let paint = |name: &str, text: &str| match colour {
             true => format!("\x1b[1m{name:<8}\x1b[0m {text}"),
             false => format!("{name:<8} {text}"),
         };
         let figures = self.figures().into_iter().map(|(name, text)| paint(name, fitting(&text, columns)));
-        let shown = if self.doing == Doing::Crawling { room.hosts() } else { 0 };
+        let shown = if self.doing == Doing::Crawling { terminal.hosts() } else { 0 };
         let hosts = hosts.hosts.iter().take(shown).map(|host| {
             let when = match host.next.map(|next| next.since(hosts.as_of)) {
                 None => "now".to_owned(),
@@ -74,7 +74,7 @@ impl Moment<'_> {
             };
             paint(&when, &cut(&format!("{:>6} queued  {}", short(host.queued), Escaped(&host.url)), columns))
         });
-        figures.chain(hosts).take(room.rows.saturating_sub(1).max(1)).collect()
+        figures.chain(hosts).take(terminal.rows.saturating_sub(1).max(1)).collect()
     }
 
     /// The lines of figures with their names; lines without content are left out.
@@ -328,7 +328,7 @@ mod tests {
             bytes_now: 1_024.0,
             average: 2.2,
         };
-        moment.display(&Hosts { hosts, as_of: NOW }, false, Room { columns, rows })
+        moment.display(&Hosts { hosts, as_of: NOW }, false, TerminalSize { columns, rows })
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
             bytes_now: 0.0,
             average: 0.0,
         };
-        let shown = moment.display(&Hosts::default(), false, Room { columns: 80, rows: 24 });
+        let shown = moment.display(&Hosts::default(), false, TerminalSize { columns: 80, rows: 24 });
         assert_eq!(shown[2], "waiting  up to date; the next page is due in 12m 00s", "{shown:#?}");
         assert_eq!(shown[3], "calendar 40 pages  0 due now, 0 today  97 % fresh  0 visits, 0 changed");
         let line = moment.line();

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::Screen;
-use super::moment::{Hosts, Moment, Room};
+use super::moment::{Hosts, Moment, TerminalSize};
 use crate::clock::Time;
 use crate::frontier::Activity;
 use crate::record::{Doing, Gauges, Statistics};
@@ -74,7 +74,7 @@ impl Progress {
 
     /// Hosts that the next display has room for; 0 where none are shown.
     pub(crate) fn hosts_wanted(&self) -> usize {
-        if self.mode == Mode::Live { self.room().hosts() } else { 0 }
+        if self.mode == Mode::Live { self.terminal_size().hosts() } else { 0 }
     }
 
     /// Takes down what `hosts` do at `as_of`, for the displays that come.
@@ -82,8 +82,8 @@ impl Progress {
         self.hosts = Hosts { hosts, as_of };
     }
 
-    fn room(&self) -> Room {
-        Room { columns: self.screen.columns(), rows: self.screen.rows() }
+    fn terminal_size(&self) -> TerminalSize {
+        TerminalSize { columns: self.screen.columns(), rows: self.screen.rows() }
     }
 
     /// Shows the present figures where it is time to; `elapsed` is the time of this session. Call it as often as you
@@ -126,7 +126,7 @@ impl Progress {
         let elapsed = statistics.elapsed.max(elapsed);
         let moment = Moment { statistics, gauges, doing, elapsed, pages_now, bytes_now, average };
         match self.mode {
-            Mode::Live => self.screen.redraw(&moment.display(&self.hosts, self.screen.colour(), self.room())),
+            Mode::Live => self.screen.redraw(&moment.display(&self.hosts, self.screen.colour(), self.terminal_size())),
             Mode::Lines => self.screen.print(&(moment.line() + "\n")),
             Mode::Events => moment.event(),
             Mode::Quiet => {}

@@ -345,10 +345,10 @@ impl EventQueue {
     }
 }
 
-/// The engine's hands: they put work into the queue.
-pub(super) struct Hands(pub Rc<RefCell<EventQueue>>);
+/// The engine's executors: they put work into the queue.
+pub(super) struct QueueExecutors(pub Rc<RefCell<EventQueue>>);
 
-impl Hands {
+impl QueueExecutors {
     fn later(&self, work: Work) {
         let mut queue = self.0.borrow_mut();
         let soon = queue.soon();
@@ -356,7 +356,7 @@ impl Hands {
     }
 }
 
-impl Executors for Hands {
+impl Executors for QueueExecutors {
     fn fetch(&mut self, job: FetchJob) {
         self.0.borrow_mut().fetch(job);
     }
@@ -402,7 +402,7 @@ impl Executors for Hands {
         self.later(Work::Calendar(job));
     }
 
-    fn sync_rests(&mut self, job: HoldSync) {
+    fn sync_holds(&mut self, job: HoldSync) {
         self.later(Work::Rests(job));
     }
 }

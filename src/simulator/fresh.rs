@@ -91,7 +91,7 @@ pub fn keep_fresh(options: &FreshOptions, tell: &mut dyn FnMut(f64)) -> Result<F
         }
         tell(machine.true_now as f64 / 86_400_000.0);
     }
-    Ok(Fresh { processes, ..told(&machine) })
+    Ok(Fresh { processes, ..pages_of(&machine) })
 }
 
 /// Nothing but pages, which change, on hosts that have no troubles.
@@ -107,7 +107,7 @@ fn web(options: &FreshOptions) -> SimOptions {
     }
 }
 
-fn told(machine: &Machine) -> Fresh {
+fn pages_of(machine: &Machine) -> Fresh {
     let network = machine.network();
     let web = network.web();
     let page = |url: &String| {

@@ -147,7 +147,7 @@ impl Network {
         let url = &job.url;
         // what fails anyway uses up its attempts, and ends with an answer only if one comes
         let fails = self.web.expected().pages.get(url.as_str()).is_some_and(|page| page.status >= 500);
-        let trouble = (!fails && self.meets_trouble(url.as_str())).then(|| self.rng.u8(0..5));
+        let trouble = (!fails && self.has_trouble(url.as_str())).then(|| self.rng.u8(0..5));
         let refused = match trouble {
             Some(0) => Some((Duration::from_secs(30), Failure::Timeout)),
             Some(1) => Some((Duration::from_millis(20), Failure::Connect)),
@@ -167,7 +167,7 @@ impl Network {
             bytes: 0,
             asker,
             again: false,
-            is_for_page: job.target.is_errand(),
+            is_for_page: job.target.is_prerequisite(),
             is_for_another: is_for_another(job),
             archived: false,
         };
@@ -241,7 +241,7 @@ impl Network {
 
     fn look_up(&mut self, name: &str, now: Time) -> (Duration, DnsAnswer) {
         let duration = Duration::from_millis(self.rng.u64(1..30));
-        if self.meets_trouble(name) {
+        if self.has_trouble(name) {
             return (Duration::from_secs(6), Err(Failure::Dns));
         }
         let found = self.web.resolve(name).map(|ip: Ipv4Addr| {
@@ -270,7 +270,7 @@ impl Network {
         }
     }
 
-    fn meets_trouble(&mut self, whom: &str) -> bool {
+    fn has_trouble(&mut self, whom: &str) -> bool {
         if self.rng.f64() >= self.trouble {
             return false;
         }

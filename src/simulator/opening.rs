@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::DIR;
 use super::case::WholeLimits;
 use super::clause::Violation;
-use super::event_queue::{EventQueue, Hands};
+use super::event_queue::{EventQueue, QueueExecutors};
 use super::idle::IdleJudge;
 use super::machine::Machine;
 use super::mistake::Mistake;
@@ -169,7 +169,7 @@ impl Machine {
         let freed = slot_is_free.clone();
         let hears = self.case().mistake != Some(Mistake::MissesSlots);
         let wake: Waker = Arc::new(move || freed.store(hears, Ordering::Relaxed));
-        let (opening, process) = self.opening(shard, shared, Box::new(Hands(event_queue.clone())), wake)?;
+        let (opening, process) = self.opening(shard, shared, Box::new(QueueExecutors(event_queue.clone())), wake)?;
         let is_woken = Arc::new(AtomicBool::new(false));
         let woken = is_woken.clone();
         shared.others.watch(shard.index(), Box::new(move || woken.store(true, Ordering::Relaxed)));

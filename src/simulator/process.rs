@@ -152,7 +152,7 @@ impl Process {
             let answered = match &event {
                 // it has no end yet, or is no URL of the crawl
                 Event::Reply(Reply::Page(page)) if page.to_render.is_some() => None,
-                Event::Reply(Reply::Page(page)) if page.job.target.is_errand() => None,
+                Event::Reply(Reply::Page(page)) if page.job.target.is_prerequisite() => None,
                 Event::Reply(Reply::Page(page)) => {
                     let names = Names::of(page.job.url.as_str(), &page.findings);
                     let Response { status, truncated, started, .. } = page.response;
@@ -224,7 +224,7 @@ impl Process {
             };
             // a sitemap has told that it changed, where that is true; sitemaps have intervals of their own
             let is_told = |&&done: &&Time| {
-                let told = network.web().told_at(&request.url, by_web(request.start));
+                let told = network.web().changed_by_sitemap(&request.url, by_web(request.start));
                 gap_min.is_none() || told.is_none_or(|told| told <= done)
             };
             let is_page = page && (gap_min.is_none() || !network.is_map(&request.url));

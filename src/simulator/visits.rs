@@ -20,7 +20,7 @@ const KEPT: f64 = 0.98;
 const ROUNDED: f64 = 0.15;
 
 /// An answer that says what a page is.
-struct Told {
+struct Version {
     /// Time at which it was asked for, by the crawler's clock.
     at: Time,
     digest: [u8; 20],
@@ -31,7 +31,7 @@ struct Told {
 }
 
 /// All that the archive has of a page, oldest first.
-type Versions = HashMap<String, Vec<Told>>;
+type Versions = HashMap<String, Vec<Version>>;
 
 /// Judges the records of the pages that are in the calendar, at the end of the crawl.
 pub(super) fn judge(machine: &Machine, live: &BTreeMap<String, Past>) -> Result<(), Violation> {
@@ -41,9 +41,9 @@ pub(super) fn judge(machine: &Machine, live: &BTreeMap<String, Past>) -> Result<
     let versions = versions(machine)?;
     let is_whole = machine.ends.iter().all(|end| end.clean);
     for (url, past) in live {
-        let Some(told) = versions.get(url) else { continue };
-        fits(machine, past, told, is_whole).map_err(|what| {
-            let times: Vec<Time> = told.iter().map(|told| told.at).collect();
+        let Some(known) = versions.get(url) else { continue };
+        fits(machine, past, known, is_whole).map_err(|what| {
+            let times: Vec<Time> = known.iter().map(|version| version.at).collect();
             Violation::new(Clause::OneOutcome, format!("{url}: {what}: {past:?}, answered at {times:?}"))
         })?;
     }
@@ -76,31 +76,31 @@ fn versions(machine: &Machine) -> Result<Versions, Violation> {
             let is_hidden = by_text && network.web().is_cosmetic(&record.url);
             let visible = if is_hidden { [0; 20] } else { record.payload_sha1 };
             let (digest, not_modified) = (record.payload_sha1, record.status == 304);
-            versions.entry(record.url).or_default().push(Told { at: record.time, digest, not_modified, visible });
+            versions.entry(record.url).or_default().push(Version { at: record.time, digest, not_modified, visible });
         }
     }
     Ok(versions)
 }
 
 /// Checks that `past` follows from these answers. Nothing was lost by a death if the crawl `is_whole`.
-fn fits(machine: &Machine, past: &Past, told: &[Told], is_whole: bool) -> Result<(), String> {
+fn fits(machine: &Machine, past: &Past, versions: &[Version], is_whole: bool) -> Result<(), String> {
     // one that a replay has found may wait for its record
-    let last = told.iter().rposition(|told| is_at(told, past.fetched));
-    let Some(last) = last.filter(|&last| !is_whole || last + 1 == told.len()) else {
+    let last = versions.iter().rposition(|version| is_at(version, past.fetched));
+    let Some(last) = last.filter(|&last| !is_whole || last + 1 == versions.len()) else {
         return Err("that was not its last answer".to_owned());
     };
-    let (told, last) = (&told[..=last], &told[last]);
+    let (versions, last) = (&versions[..=last], &versions[last]);
     if past.digest != last.digest {
         return Err("it has another payload than its last answer".to_owned());
     }
-    let Some(changed) = told.iter().position(|told| is_at(told, past.changed)) else {
+    let Some(changed) = versions.iter().position(|version| is_at(version, past.changed)) else {
         return Err("it was not looked at when it is said to have changed".to_owned());
     };
     // what a list of URLs says may stay the same, or become believed later
-    if !past.is_map && told[changed..].iter().any(|told| told.visible != last.visible) {
+    if !past.is_map && versions[changed..].iter().any(|version| version.visible != last.visible) {
         return Err("it has changed later".to_owned());
     }
-    let compared = told.len().saturating_sub(1) as i32;
+    let compared = versions.len().saturating_sub(1) as i32;
     let visits = KEPT * (1.0 - KEPT.powi(compared)) / (1.0 - KEPT);
     let found = f64::from(past.history.visits);
     let is_rounded = machine.case().web.changes.is_some_and(|changes| changes.dated_sitemaps);
@@ -108,7 +108,7 @@ fn fits(machine: &Machine, past: &Past, told: &[Told], is_whole: bool) -> Result
     if found > visits + slack || is_whole && found < visits - slack {
         return Err(format!("it was compared {compared} times, which counts as {visits}"));
     }
-    let has_changed = told.windows(2).any(|pair| pair[0].visible != pair[1].visible);
+    let has_changed = versions.windows(2).any(|pair| pair[0].visible != pair[1].visible);
     if !past.is_map && is_whole && !is_rounded && has_changed != (past.history.changes > 0.0) {
         return Err(format!("changed: {has_changed}"));
     }
@@ -116,8 +116,8 @@ fn fits(machine: &Machine, past: &Past, told: &[Told], is_whole: bool) -> Result
 }
 
 /// Returns whether an answer was asked for at `time`, which went through the store of visits if it is a whole second.
-fn is_at(told: &Told, time: Time) -> bool {
-    told.at == time || time.ms() == told.at.ms() / 1_000 * 1_000
+fn is_at(version: &Version, time: Time) -> bool {
+    version.at == time || time.ms() == version.at.ms() / 1_000 * 1_000
 }
 
 /// The counts of visits in the checkpoints match the answers.
@@ -135,9 +135,9 @@ fn counted(machine: &Machine, versions: &Versions, is_whole: bool) -> Result<(),
     }
     let network = machine.network();
     let (mut compared, mut not_modified, mut changed, mut uncertain) = (0, 0, 0, 0);
-    for (url, told) in versions {
-        not_modified += told.iter().filter(|told| told.not_modified).count() as u64;
-        for pair in told.windows(2) {
+    for (url, versions) in versions {
+        not_modified += versions.iter().filter(|version| version.not_modified).count() as u64;
+        for pair in versions.windows(2) {
             compared += 1;
             let is_other = pair[0].visible != pair[1].visible;
             if network.web().is_sitemap(url) {

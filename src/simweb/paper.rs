@@ -119,7 +119,7 @@ impl PaperWeb {
     }
 
     /// Returns when a URL has changed by what a sitemap says of it at `now`, if one does.
-    pub(crate) fn told_at(&self, url: &str, now: Time) -> Option<Time> {
+    pub(crate) fn changed_by_sitemap(&self, url: &str, now: Time) -> Option<Time> {
         let plan = &self.answers.plan;
         let (host, path) = self.place(url)?;
         let listed = sitemaps::listed(plan, host);

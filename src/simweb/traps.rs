@@ -67,11 +67,11 @@ impl TrapUrl<'_> {
             text.push_str(&format!("Sitemap: http://{name}:{port}/index-{word}.xml\n"));
         }
         // of three hosts that drip, one does so with everything, one with heads, one with bodies
-        let drips = kind == TrapKind::Drip && self.way() == 0;
+        let drips = kind == TrapKind::Drip && self.drip_kind() == 0;
         SimResponse { drip: drips.then_some(Drip::Head), ..ok("text/plain", text) }
     }
 
-    fn way(&self) -> u32 {
+    fn drip_kind(&self) -> u32 {
         self.trap / TrapKind::ALL.len() as u32 % 3
     }
 
@@ -93,7 +93,7 @@ impl TrapUrl<'_> {
             TrapKind::Silent => Vec::new(),
             TrapKind::SameText => return self.same_text(),
             TrapKind::Drip => {
-                let drip = if self.way() == 2 { Drip::Body } else { Drip::Head };
+                let drip = if self.drip_kind() == 2 { Drip::Body } else { Drip::Head };
                 return SimResponse { drip: Some(drip), ..ok("text/html", "drop ".repeat(1_000)) };
             }
         };

@@ -49,19 +49,19 @@ impl Value {
     fn as_csv(&self) -> String {
         match self {
             Value::Text(text) => csv::text(text),
-            value => csv::cell(&value.in_words()),
+            value => csv::cell(&value.to_text()),
         }
     }
 
     fn as_tsv(&self) -> String {
         match self {
             Value::Text(text) => Cell(text).to_string(),
-            value => value.in_words(),
+            value => value.to_text(),
         }
     }
 
     /// Returns the value as a text, which is empty for no value. Lists and JSON are JSON.
-    pub(super) fn in_words(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         match self {
             Value::Null => String::new(),
             Value::Text(text) => text.clone(),

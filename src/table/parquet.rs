@@ -52,7 +52,7 @@ impl<'a> File<'a> {
                 .set_created_by(concat!("crawler version ", env!("CARGO_PKG_VERSION")).to_owned());
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))
         };
-        let writer = open().map_err(told)?;
+        let writer = open().map_err(io_error)?;
         let columns = columns.iter().cloned().map(Values::new).collect();
         Ok(File { writer, columns, rows: 0, bytes: 0 })
     }
@@ -86,13 +86,13 @@ impl<'a> File<'a> {
 impl Sink for File<'_> {
     fn write(&mut self, piece: Piece) -> io::Result<()> {
         match piece {
-            Piece::Rows(rows) => rows.into_iter().try_for_each(|row| self.push(row)).map_err(told),
+            Piece::Rows(rows) => rows.into_iter().try_for_each(|row| self.push(row)).map_err(io_error),
             Piece::Lines(_) => unreachable!("a file of Parquet has no lines"),
         }
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
-        self.end_group().and_then(|()| self.writer.close().map(|_| ())).map_err(told)
+        self.end_group().and_then(|()| self.writer.close().map(|_| ())).map_err(io_error)
     }
 }
 
@@ -125,7 +125,7 @@ impl Values {
             }
             value @ (Value::Text(_) | Value::Json(_)) => {
                 self.level(1, 0);
-                let text = value.in_words();
+                let text = value.to_text();
                 bytes += text.len();
                 self.texts.push(text.into_bytes().into());
             }
@@ -212,7 +212,7 @@ fn schema(column: &Column) -> Result<Schema> {
 }
 
 /// An error of the output is reported as such.
-fn told(error: ParquetError) -> io::Error {
+fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,

@@ -35,7 +35,7 @@ impl Database {
             connection.prepare(&insert)?;
             Ok(connection)
         };
-        Ok(Database { connection: open().map_err(told)?, insert })
+        Ok(Database { connection: open().map_err(io_error)?, insert })
     }
 
     fn insert(&self, rows: &[Row]) -> rusqlite::Result<()> {
@@ -47,14 +47,14 @@ impl Database {
 impl Sink for Database {
     fn write(&mut self, piece: Piece) -> io::Result<()> {
         match piece {
-            Piece::Rows(rows) => self.insert(&rows).map_err(told),
+            Piece::Rows(rows) => self.insert(&rows).map_err(io_error),
             Piece::Lines(_) => unreachable!("a database has no lines"),
         }
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
-        self.connection.execute_batch("COMMIT").map_err(told)?;
-        self.connection.close().map_err(|(_, error)| told(error))
+        self.connection.execute_batch("COMMIT").map_err(io_error)?;
+        self.connection.close().map_err(|(_, error)| io_error(error))
     }
 }
 
@@ -78,13 +78,13 @@ impl ToSql for Value {
             Value::Text(text) => text.as_str().into(),
             Value::Integer(number) => (*number).into(),
             Value::Number(number) => (*number).into(),
-            value => value.in_words().into(),
+            value => value.to_text().into(),
         })
     }
 }
 
 /// A full disk is reported as any other error.
-fn told(error: rusqlite::Error) -> io::Error {
+fn io_error(error: rusqlite::Error) -> io::Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => io::Error::from(io::ErrorKind::StorageFull),
         _ => io::Error::other(error),

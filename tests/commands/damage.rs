@@ -38,7 +38,7 @@ const ABSENT: [(&str, &str); 9] = [
     (layout::CONSOLE_ADDRESS, "only while a crawl runs, which replaces it"),
     (layout::SHIPPED, "only of a crawl in a store, whose shards are restored from there"),
     (layout::REGISTRY, "only of a node of a crawl in a store"),
-    (layout::RESTS_PREFIX, "only of holds that began after the last checkpoint: tests of engine::rests"),
+    (layout::RESTS_PREFIX, "only of holds that began after the last checkpoint: tests of engine::hold_log"),
 ];
 
 /// Stores that have files in a crawl of this size. The others are in memory: tests of crawl::verify harm their files.

@@ -73,12 +73,12 @@ const fn refused(settings: &'static str) -> Case {
 }
 
 /// All files below `dir` with the marker in their content or name.
-fn told(dir: &Path, found: &mut Vec<String>) {
+fn marked_files(dir: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(dir).unwrap() {
         let entry = entry.unwrap();
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if entry.file_type().unwrap().is_dir() {
-            told(&path, found);
+            marked_files(&path, found);
         } else if !INPUTS.contains(&name.as_str()) && entry.file_type().unwrap().is_file() {
             let content = fs::read(&path).unwrap();
             if name.contains(MARKER) || content.windows(MARKER.len()).any(|bytes| bytes == MARKER.as_bytes()) {
@@ -106,7 +106,7 @@ fn no_secret_of_a_setting_or_an_address_is_in_an_output_a_log_or_a_file() {
             assert!(!is_refused || output.status.code() == Some(2), "{line} with {settings}: {said}");
         }
         let mut found = Vec::new();
-        told(crawl.dir.path(), &mut found);
+        marked_files(crawl.dir.path(), &mut found);
         assert!(found.is_empty(), "{settings}is in {found:?}");
         assert_eq!(crawl.path("crawl").exists(), !is_refused, "{settings}");
     }

@@ -281,7 +281,7 @@ fn dead() -> (String, u16) {
 }
 
 /// Returns what a command of the crawler prints about the crawl.
-fn told(crawl: &Crawl, arguments: &[&str]) -> String {
+fn printed(crawl: &Crawl, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = command.args(arguments).args(["--dir", "crawl"]).current_dir(crawl.dir.path()).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
@@ -305,10 +305,10 @@ fn n12_a_crawl_of_which_only_a_dead_host_is_left_ends_names_it_and_goes_on_when_
     let warned = |line: &&str| line.contains(" WARN ") && line.contains("1 host left, all waiting");
     let warned: Vec<&str> = ended.said.lines().filter(warned).collect();
     assert!(warned.len() == 1 && warned[0].contains("connection refused"), "{}", ended.said);
-    let seeds = told(&crawl, &["report", "seeds"]);
+    let seeds = printed(&crawl, &["report", "seeds"]);
     let seed = seeds.lines().find(|line| line.contains("127.0.1.1")).unwrap();
     assert!(seed.contains("waiting") && seed.contains("connection refused"), "{seeds}");
-    let explained = told(&crawl, &["explain", &url]);
+    let explained = printed(&crawl, &["explain", &url]);
     assert!(explained.contains("its robots.txt is unreachable: connection refused"), "{explained}");
     // the same command asks it again at once, and it is there now
     let server = TcpListener::bind((Ipv4Addr::new(127, 0, 1, 1), port)).unwrap();
@@ -333,9 +333,9 @@ fn n12_the_cause_of_a_host_that_is_given_up_stands_in_every_report() {
     tell("robots.txt at a private address", &ended);
     ended.expect(5, &["host given up"]);
     assert_skipped(&crawl, "host given up", "politeness.give_up: robots.txt redirects to a private address");
-    let seeds = told(&crawl, &["report", "seeds"]);
+    let seeds = printed(&crawl, &["report", "seeds"]);
     assert!(seeds.contains("host given up: politeness.give_up: robots.txt redirects to a private address"), "{seeds}");
-    let explained = told(&crawl, &["explain", &two.seed("/")]);
+    let explained = printed(&crawl, &["explain", &two.seed("/")]);
     assert!(explained.contains("robots.txt redirects to a private address"), "{explained}");
     let (url, _) = dead();
     let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}give_up = \"1s\"\n");
@@ -348,9 +348,9 @@ fn n12_the_cause_of_a_host_that_is_given_up_stands_in_every_report() {
 fn n12_a_request_that_was_never_made_is_none_in_the_report_of_hosts() {
     let crawl = Crawl::new("http://127.0.0.1:9/\n", "");
     crawl.run(&[]).expect(5, &["refused unless network.allow names them"]);
-    let hosts = told(&crawl, &["report", "hosts"]);
+    let hosts = printed(&crawl, &["report", "hosts"]);
     assert!(hosts.contains("0 hosts, 0 requests"), "{hosts}");
-    let report = told(&crawl, &["report", "crawl"]);
+    let report = printed(&crawl, &["report", "crawl"]);
     assert!(report.lines().any(|line| line.starts_with("requests") && line.contains(" 0, ")), "{report}");
 }
 

@@ -12,11 +12,11 @@ const START: Time = Time::from_ms(1_000_000_000_000);
 
 /// Two ways to `/x`, of three links and of two; two to `/p`, of two links and of one and a redirect.
 #[derive(Clone)]
-struct TwoWays {
+struct TwoPaths {
     max_depth: Option<u16>,
 }
 
-impl Web for TwoWays {
+impl Web for TwoPaths {
     fn answer(&self, _: &CanonicalUrl, _: Time) -> (u16, String) {
         unreachable!("respond says it all")
     }
@@ -73,7 +73,7 @@ const WITHIN: [&str; 11] = [
 
 #[test]
 fn a_page_is_as_deep_as_its_shortest_way_also_where_that_is_found_later_and_over_kills() {
-    let web = TwoWays { max_depth: Some(3) };
+    let web = TwoPaths { max_depth: Some(3) };
     let whole = Crawled::new(&web, &[]);
     assert_eq!(whole.asked, WITHIN);
     assert_eq!(whole.statistics.depth_max, 3);
@@ -86,7 +86,7 @@ fn a_page_is_as_deep_as_its_shortest_way_also_where_that_is_found_later_and_over
 #[test]
 fn nothing_is_asked_for_twice_because_a_shorter_way_is_found() {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open_at(Rc::new(TwoWays { max_depth: Some(3) }), dir.path(), START);
+    let mut run = open_at(Rc::new(TwoPaths { max_depth: Some(3) }), dir.path(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let asked = pages_of(&run.requests());
     for page in WITHIN.into_iter().filter(|page| page.starts_with("h0.test")) {
@@ -99,7 +99,7 @@ fn nothing_is_asked_for_twice_because_a_shorter_way_is_found() {
 
 #[test]
 fn what_is_left_out_as_too_deep_is_noted_once_with_the_page_and_what_is_known_is_not() {
-    let crawled = Crawled::new(&TwoWays { max_depth: Some(3) }, &[]);
+    let crawled = Crawled::new(&TwoPaths { max_depth: Some(3) }, &[]);
     let lines: Vec<&str> = crawled.skipped.lines().filter(|line| line.contains("too deep")).collect();
     let of = |url: &str| lines.iter().filter(|line| line.contains(&format!(r#""url":"http://h0.test{url}""#))).count();
     let rule = "depth 4 is more than crawl.max_depth = 3: a link of http://h0.test/y";
@@ -112,7 +112,7 @@ fn what_is_left_out_as_too_deep_is_noted_once_with_the_page_and_what_is_known_is
 fn without_a_limit_of_depth_checkpoints_have_no_section_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let sections = |max_depth| {
-        let mut run = open_at(Rc::new(TwoWays { max_depth }), dir.path(), START);
+        let mut run = open_at(Rc::new(TwoPaths { max_depth }), dir.path(), START);
         assert_eq!(run.go(8), None);
         run.engine.handle(Event::Checkpoint).unwrap();
         assert_eq!(run.go(9), None);

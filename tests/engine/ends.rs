@@ -115,7 +115,7 @@ fn n1_batches_that_were_frozen_before_a_restart_are_waited_for_whatever_the_pace
         run.engine.pump().unwrap();
         let accounts = run.engine.accounts();
         assert!(accounts.are_balanced(), "{accounts:?}");
-        both = accounts.undecided > 0 && accounts.on_their_way > 0;
+        both = accounts.undecided > 0 && accounts.in_pipeline > 0;
         if both && run.record.borrow().cuts.len() > cuts {
             break;
         }
@@ -142,7 +142,7 @@ fn n1_batches_that_were_frozen_before_a_restart_are_waited_for_whatever_the_pace
     drop(run);
     let mut run = open_at(Rc::new(Forgotten), dir.path(), now);
     let accounts = run.engine.accounts();
-    assert!(accounts.are_balanced() && accounts.undecided > 0 && accounts.on_their_way > 0, "{accounts:?}");
+    assert!(accounts.are_balanced() && accounts.undecided > 0 && accounts.in_pipeline > 0, "{accounts:?}");
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert!(asked(&run, "/last"));
     assert_closed(&run.engine.accounts());

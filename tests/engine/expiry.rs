@@ -88,7 +88,7 @@ impl Kill {
 }
 
 /// The record of a crawl.
-struct Told {
+struct Recorded {
     requests: Vec<(Time, String)>,
     resolved: Vec<(Time, String)>,
     skipped: String,
@@ -96,30 +96,30 @@ struct Told {
 }
 
 /// Tells the story to its end.
-fn tell(story: &Story, kills: &[Kill]) -> Told {
+fn tell(story: &Story, kills: &[Kill]) -> Recorded {
     let dir = tempfile::tempdir().unwrap();
-    let mut told =
-        Told { requests: Vec::new(), resolved: Vec::new(), skipped: String::new(), statistics: Default::default() };
+    let mut recorded =
+        Recorded { requests: Vec::new(), resolved: Vec::new(), skipped: String::new(), statistics: Default::default() };
     let mut now = START;
     for kill in kills.iter().copied().map(Some).chain([None]) {
         let mut run = open_at(Rc::new(story.clone()), dir.path(), now);
         let finish = run.go_until(|run| kill.is_some_and(|kill| kill.is_due(run)));
         assert_eq!(finish, kill.is_none().then_some(Finish::Complete));
         let record = run.record.borrow();
-        told.requests.extend(record.requests.iter().cloned());
-        told.resolved.extend(record.resolved.iter().cloned());
+        recorded.requests.extend(record.requests.iter().cloned());
+        recorded.resolved.extend(record.resolved.iter().cloned());
         drop(record);
-        told.statistics = run.engine.figures().statistics();
+        recorded.statistics = run.engine.figures().statistics();
         now = run.clock.now();
         if let Some(Kill::SetBack(_, by)) = kill {
             now = now - by;
         }
     }
-    told.skipped = std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap();
-    told
+    recorded.skipped = std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap();
+    recorded
 }
 
-impl Told {
+impl Recorded {
     /// Returns the times since the start at which `url` was asked for.
     fn asked(&self, url: &str) -> Vec<Duration> {
         self.requests.iter().filter(|(_, asked)| asked == url).map(|(at, _)| at.since(START)).collect()
@@ -158,19 +158,19 @@ fn a_name_that_does_not_exist_is_resolved_again_only_when_that_answer_has_expire
         ..PLAIN
     };
     for kills in [&[][..], &[Kill::At(MINUTE * 4), Kill::At(MINUTE * 7)]] {
-        let told = tell(&story, kills);
-        let resolved = told.resolved("gone.test");
+        let recorded = tell(&story, kills);
+        let resolved = recorded.resolved("gone.test");
         assert!(resolved[0] < MINUTE * 2, "{resolved:?}");
         assert!(resolved.len() > 1 && resolved[1..].iter().all(|&at| at >= MINUTE * 16), "{resolved:?}");
         for url in ["http://gone.test/a", "http://gone.test/b", "http://gone.test:8080/c", "http://gone.test:8081/d"] {
-            assert_eq!(told.skipped(url, "host given up"), 1, "{url} in {}", told.skipped);
-            assert!(told.asked(url).is_empty(), "{url}");
+            assert_eq!(recorded.skipped(url, "host given up"), 1, "{url} in {}", recorded.skipped);
+            assert!(recorded.asked(url).is_empty(), "{url}");
         }
         for url in ["http://gone.test/e", "http://gone.test:8080/f"] {
-            assert_eq!(told.asked(url).len(), 1, "{url}");
+            assert_eq!(recorded.asked(url).len(), 1, "{url}");
         }
-        assert_eq!(told.statistics.dns_failed, 1);
-        assert_eq!(told.statistics.dropped_total(), 4);
+        assert_eq!(recorded.statistics.dns_failed, 1);
+        assert_eq!(recorded.statistics.dropped_total(), 4);
     }
 }
 
@@ -182,12 +182,12 @@ fn private_addresses_are_remembered_like_a_name_that_does_not_exist() {
         ..PLAIN
     };
     for kills in [&[][..], &[Kill::At(MINUTE * 4)]] {
-        let told = tell(&story, kills);
-        let resolved = told.resolved("gone.test");
+        let recorded = tell(&story, kills);
+        let resolved = recorded.resolved("gone.test");
         assert_eq!(resolved.len(), 2, "{resolved:?}");
         assert!(resolved[1] >= MINUTE * 16, "{resolved:?}");
         for url in ["http://gone.test/a", "http://gone.test:8080/b", "http://gone.test:8081/c"] {
-            assert_eq!(told.skipped(url, "private address"), 1, "{url} in {}", told.skipped);
+            assert_eq!(recorded.skipped(url, "private address"), 1, "{url} in {}", recorded.skipped);
         }
     }
 }
@@ -204,12 +204,12 @@ fn name_servers_that_fail_are_asked_again_when_their_host_may_be() {
         },
         ..PLAIN
     };
-    let told = tell(&story, &[]);
-    let resolved = told.resolved("slow.test");
+    let recorded = tell(&story, &[]);
+    let resolved = recorded.resolved("slow.test");
     let pause = resolved[1] - resolved[0];
     assert!((Duration::from_secs(10)..Duration::from_secs(12)).contains(&pause), "{resolved:?}");
-    assert_eq!(told.asked("http://slow.test/a").len(), 1);
-    assert_eq!(told.asked("http://slow.test:81/b").len(), 1);
+    assert_eq!(recorded.asked("http://slow.test/a").len(), 1);
+    assert_eq!(recorded.asked("http://slow.test:81/b").len(), 1);
 }
 
 #[test]
@@ -225,17 +225,17 @@ fn an_origin_whose_robots_txt_cannot_be_had_is_asked_for_it_again_only_after_its
     // when the answer is in the archive and in no checkpoint
     let at_once = Kill::Answered("http://sick.test/robots.txt");
     for kills in [&[][..], &[at_once], &[Kill::At(MINUTE * 2), Kill::At(MINUTE * 8)]] {
-        let told = tell(&story, kills);
-        let asked = told.asked("http://sick.test/robots.txt");
+        let recorded = tell(&story, kills);
+        let asked = recorded.asked("http://sick.test/robots.txt");
         let pauses: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(asked.len(), 3, "{kills:?}: {asked:?}");
         assert!(asked[0] < MINUTE * 2, "{asked:?}");
         assert!(pauses[0] >= MINUTE * 5 && pauses[1] >= MINUTE * 10, "{kills:?}: {pauses:?}");
         for url in ["http://sick.test/a", "http://sick.test/b", "http://sick.test/c"] {
-            let fetched = told.asked(url);
+            let fetched = recorded.asked(url);
             assert!(fetched.len() == 1 && fetched[0] > asked[2], "{url} at {fetched:?}, {asked:?}");
         }
-        assert_eq!(told.statistics.dropped_total(), 0);
+        assert_eq!(recorded.statistics.dropped_total(), 0);
     }
 }
 
@@ -263,8 +263,8 @@ fn rules_and_addresses_that_expired_are_replaced_before_the_next_page() {
         ..PLAIN
     };
     for kills in [&[][..], &[3, 8, 14].map(|minutes| Kill::At(MINUTE * minutes))] {
-        let told = tell(&story, kills);
-        let pages: Vec<_> = told
+        let recorded = tell(&story, kills);
+        let pages: Vec<_> = recorded
             .requests
             .iter()
             .map(|(_, url)| url.as_str())
@@ -276,9 +276,9 @@ fn rules_and_addresses_that_expired_are_replaced_before_the_next_page() {
         assert_eq!((pages[0], early), ("robots.txt", vec!["1", "new/1"]), "{kills:?}: {pages:?}");
         assert_eq!(pages[pages.len() - 3..], ["new/2", "robots.txt", "old/3"], "{kills:?}");
         for path in ["old/1", "old/2", "new/3"] {
-            assert_eq!(told.skipped(&format!("http://calm.test/{path}"), "robots.txt"), 1, "{path}");
+            assert_eq!(recorded.skipped(&format!("http://calm.test/{path}"), "robots.txt"), 1, "{path}");
         }
-        let resolved = told.resolved("calm.test");
+        let resolved = recorded.resolved("calm.test");
         assert_eq!(resolved.len(), 3, "{kills:?}: {resolved:?}");
         for (at, minutes) in resolved.iter().zip([1..2, 6..8, 15..20]) {
             assert!(minutes.contains(&(at.as_secs() / 60)), "{kills:?}: {resolved:?}");
@@ -294,11 +294,11 @@ fn nothing_that_was_learnt_before_the_clock_was_set_back_is_believed() {
         ..PLAIN
     };
     let counts = |kill| {
-        let told = tell(&story, &[kill]);
-        assert_eq!(told.statistics.dropped_total(), 2);
-        assert_eq!((told.asked("http://calm.test/1").len(), told.asked("http://calm.test/2").len()), (1, 1));
-        let asked = told.asked("http://calm.test/robots.txt").len();
-        (told.resolved("gone.test").len(), told.resolved("calm.test").len(), asked)
+        let recorded = tell(&story, &[kill]);
+        assert_eq!(recorded.statistics.dropped_total(), 2);
+        assert_eq!((recorded.asked("http://calm.test/1").len(), recorded.asked("http://calm.test/2").len()), (1, 1));
+        let asked = recorded.asked("http://calm.test/robots.txt").len();
+        (recorded.resolved("gone.test").len(), recorded.resolved("calm.test").len(), asked)
     };
     assert_eq!(counts(Kill::At(MINUTE * 3)), (1, 1, 1));
     let month = MINUTE * 60 * 24 * 30;

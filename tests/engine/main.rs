@@ -12,13 +12,13 @@ mod damage;
 mod depths;
 mod ends;
 mod expiry;
+mod hold_log;
 mod interleavings;
 mod listed_seeds;
 mod referrers;
 mod refetch;
 mod requests;
 mod requisites;
-mod rests;
 mod revisits;
 mod robots;
 mod seeds;
@@ -291,7 +291,7 @@ impl Executors for Inline {
         self.tell_done(job.run().map(|read| Event::CalendarRead(Box::new(read))));
     }
 
-    fn sync_rests(&mut self, job: HoldSync) {
+    fn sync_holds(&mut self, job: HoldSync) {
         self.tell_done(job.run().map(|()| Event::HoldsSynced));
     }
 }

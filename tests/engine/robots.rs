@@ -13,20 +13,20 @@ type Answer = Result<Reply, Failure>;
 
 /// A web of answers by URL and by the time since the start.
 #[derive(Clone, Copy)]
-struct Told {
+struct ScriptedWeb {
     answer: fn(&str, Duration) -> Answer,
     crawl_delay_max: Duration,
     skip_beyond: bool,
     give_up: Duration,
 }
 
-impl Told {
+impl ScriptedWeb {
     fn new(answer: fn(&str, Duration) -> Answer) -> Self {
-        Told { answer, crawl_delay_max: MINUTE * 5, skip_beyond: false, give_up: HOUR * 24 }
+        ScriptedWeb { answer, crawl_delay_max: MINUTE * 5, skip_beyond: false, give_up: HOUR * 24 }
     }
 }
 
-impl Web for Told {
+impl Web for ScriptedWeb {
     fn answer(&self, _: &CanonicalUrl, _: Time) -> (u16, String) {
         unreachable!("respond says it all")
     }
@@ -92,12 +92,12 @@ impl Crawled {
     }
 }
 
-fn crawl(web: Told) -> Crawled {
+fn crawl(web: ScriptedWeb) -> Crawled {
     crawl_with_kills(web, &[])
 }
 
 /// Goes like [`crawl`], but is dropped as it is when this many requests were made in all and everything is answered.
-fn crawl_with_kills(web: Told, kills: &[usize]) -> Crawled {
+fn crawl_with_kills(web: ScriptedWeb, kills: &[usize]) -> Crawled {
     let dir = tempfile::tempdir().unwrap();
     let (mut requests, mut now) = (Vec::new(), START);
     for kill in kills.iter().copied().map(Some).chain([None]) {
@@ -124,7 +124,7 @@ fn crawl_with_kills(web: Told, kills: &[usize]) -> Crawled {
 
 #[test]
 fn r8_five_redirects_across_hosts_are_followed_and_the_rules_hold_for_the_first_origin() {
-    let web = Told::new(|url, _| match url {
+    let web = ScriptedWeb::new(|url, _| match url {
         "h0.test/robots.txt" => moved("http://h1.test/robots.txt"),
         "h1.test/robots.txt" => moved("/elsewhere/1"),
         "h1.test/elsewhere/1" => moved("//h2.test/2"),
@@ -150,20 +150,20 @@ fn r8_five_redirects_across_hosts_are_followed_and_the_rules_hold_for_the_first_
 
 #[test]
 fn r8_a_sixth_redirect_a_circle_and_one_to_nowhere_count_as_unavailable() {
-    let six = Told::new(|url, _| match url {
+    let six = ScriptedWeb::new(|url, _| match url {
         "h0.test/" => page(&["/no"]),
         "h0.test/no" => page(&[]),
         "h0.test/robots.txt" => moved("/r1"),
         "h0.test/r6" => text(200, RULES),
         other => moved(&format!("/r{}", other.as_bytes()[9] - b'0' + 1)),
     });
-    let circle = Told::new(|url, _| match url {
+    let circle = ScriptedWeb::new(|url, _| match url {
         "h0.test/" => page(&["/no"]),
         "h0.test/no" => page(&[]),
         "h0.test/robots.txt" => moved("/circle"),
         _ => moved("/robots.txt"),
     });
-    let nowhere = Told::new(|url, _| match url {
+    let nowhere = ScriptedWeb::new(|url, _| match url {
         "h0.test/robots.txt" => moved("file:///etc/robots.txt"),
         "h0.test/" => page(&["/no"]),
         _ => page(&[]),
@@ -177,9 +177,9 @@ fn r8_a_sixth_redirect_a_circle_and_one_to_nowhere_count_as_unavailable() {
 
 #[test]
 fn r8_an_error_at_the_end_of_redirects_is_the_first_origins() {
-    let failing = Told {
+    let failing = ScriptedWeb {
         give_up: MINUTE * 20,
-        ..Told::new(|url, _| match url {
+        ..ScriptedWeb::new(|url, _| match url {
             "h0.test/robots.txt" => moved("http://h1.test/robots.txt"),
             "h1.test/robots.txt" => status(503),
             _ => page(&[]),
@@ -188,7 +188,7 @@ fn r8_an_error_at_the_end_of_redirects_is_the_first_origins() {
     let crawled = crawl(failing);
     assert!(crawled.pages().is_empty(), "{:?}", crawled.requests);
     assert_eq!(crawled.dropped[&Reason::HostGivenUp], 1);
-    let missing = Told::new(|url, _| match url {
+    let missing = ScriptedWeb::new(|url, _| match url {
         "h0.test/robots.txt" => moved("http://h1.test/robots.txt"),
         "h1.test/robots.txt" => status(404),
         _ => page(&[]),
@@ -200,7 +200,7 @@ fn r8_an_error_at_the_end_of_redirects_is_the_first_origins() {
 fn r9_a_4xx_means_that_there_are_no_rules() {
     macro_rules! web {
         ($status:literal) => {
-            Told::new(|url, _| if url.ends_with("/robots.txt") { text($status, RULES) } else { page(&["/no"]) })
+            ScriptedWeb::new(|url, _| if url.ends_with("/robots.txt") { text($status, RULES) } else { page(&["/no"]) })
         };
     }
     for web in [web!(400), web!(401), web!(403), web!(404), web!(410), web!(418), web!(451)] {
@@ -212,8 +212,8 @@ fn r9_a_4xx_means_that_there_are_no_rules() {
 
 /// robots.txt cannot be had for good: it is asked for ever less often, no page is, and after the time that is given
 /// to a host its URLs are dropped.
-fn assert_held_and_given_up(web: Told) {
-    let crawled = crawl(Told { give_up: HOUR * 2, ..web });
+fn assert_held_and_given_up(web: ScriptedWeb) {
+    let crawled = crawl(ScriptedWeb { give_up: HOUR * 2, ..web });
     assert!(crawled.pages().is_empty(), "{:?}", crawled.requests);
     let asked = crawled.times_of("h0.test/robots.txt");
     let pauses: Vec<Duration> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -228,7 +228,7 @@ fn assert_held_and_given_up(web: Told) {
 fn r9_an_error_of_the_server_holds_the_host_until_it_is_given_up() {
     macro_rules! web {
         ($status:literal) => {
-            Told::new(|url, _| if url.ends_with("/robots.txt") { status($status) } else { page(&[]) })
+            ScriptedWeb::new(|url, _| if url.ends_with("/robots.txt") { status($status) } else { page(&[]) })
         };
     }
     for web in [web!(500), web!(501), web!(502), web!(503), web!(504), web!(599)] {
@@ -240,7 +240,7 @@ fn r9_an_error_of_the_server_holds_the_host_until_it_is_given_up() {
 fn r9_no_answer_holds_the_host_until_it_is_given_up() {
     macro_rules! web {
         ($failure:ident) => {
-            Told::new(|url, _| if url.ends_with("/robots.txt") { Err(Failure::$failure) } else { page(&[]) })
+            ScriptedWeb::new(|url, _| if url.ends_with("/robots.txt") { Err(Failure::$failure) } else { page(&[]) })
         };
     }
     for web in [web!(Timeout), web!(TooSlow), web!(Connect), web!(Tls), web!(Disconnected), web!(Protocol), web!(Dns)] {
@@ -250,7 +250,7 @@ fn r9_no_answer_holds_the_host_until_it_is_given_up() {
 
 #[test]
 fn r9_a_host_that_recovers_is_crawled_by_its_rules() {
-    let web = Told::new(|url, after| match url {
+    let web = ScriptedWeb::new(|url, after| match url {
         "h0.test/robots.txt" if after < MINUTE * 12 => Err(Failure::Timeout),
         "h0.test/robots.txt" => text(200, RULES),
         _ => page(&["/no", "/yes"]),
@@ -264,9 +264,9 @@ fn r9_a_host_that_recovers_is_crawled_by_its_rules() {
 
 #[test]
 fn r10_too_many_requests_is_no_leave_to_crawl() {
-    let web = |answer| Told::new(answer);
+    let web = |answer| ScriptedWeb::new(answer);
     assert_held_and_given_up(web(|url, _| if url.ends_with("/robots.txt") { status(429) } else { page(&[]) }));
-    let recovers = Told::new(|url, after| match url {
+    let recovers = ScriptedWeb::new(|url, after| match url {
         "h0.test/robots.txt" if after < MINUTE => with(status(429), "retry-after", "3600"),
         "h0.test/robots.txt" => text(200, RULES),
         _ => page(&["/no"]),
@@ -282,7 +282,7 @@ fn r10_too_many_requests_is_no_leave_to_crawl() {
 
 #[test]
 fn r10_a_short_retry_after_does_not_shorten_the_hold() {
-    let crawled = crawl(Told::new(|url, after| match url {
+    let crawled = crawl(ScriptedWeb::new(|url, after| match url {
         "h0.test/robots.txt" if after < MINUTE => with(status(503), "retry-after", "1"),
         "h0.test/robots.txt" => text(200, ""),
         _ => page(&[]),
@@ -292,7 +292,7 @@ fn r10_a_short_retry_after_does_not_shorten_the_hold() {
 }
 
 /// Pages that last for thirty hours, one in ten minutes; the rules change after one.
-fn long_crawl(robots: fn(Duration) -> Answer) -> Told {
+fn long_crawl(robots: fn(Duration) -> Answer) -> ScriptedWeb {
     fn next(url: &str) -> Answer {
         let number: u32 = url.rsplit('/').next().unwrap().parse().unwrap_or(0);
         let (one, other) = (format!("/{}", number + 1), format!("/old/{number}"));
@@ -303,7 +303,7 @@ fn long_crawl(robots: fn(Duration) -> Answer) -> Told {
         Ok(_) => |url, after| if url.ends_with("/robots.txt") { changed(after) } else { next(url) },
         Err(_) => |url, after| if url.ends_with("/robots.txt") { lost(after) } else { next(url) },
     };
-    Told { crawl_delay_max: MINUTE * 10, ..Told::new(answer) }
+    ScriptedWeb { crawl_delay_max: MINUTE * 10, ..ScriptedWeb::new(answer) }
 }
 
 fn changed(after: Duration) -> Answer {
@@ -350,7 +350,7 @@ fn r11_rules_that_expired_are_not_used_while_robots_txt_is_unreachable() {
 
 #[test]
 fn r12_a_hostile_file_costs_a_crawl_no_more_than_its_size() {
-    let crawled = crawl(Told::new(|url, _| match url {
+    let crawled = crawl(ScriptedWeb::new(|url, _| match url {
         "h0.test/robots.txt" => {
             let stars = format!("Disallow: /{}z\n", "*a".repeat(8_000));
             text(200, &format!("User-agent: *\n{}", stars.repeat(25)))
@@ -365,7 +365,7 @@ fn r12_a_hostile_file_costs_a_crawl_no_more_than_its_size() {
 fn r15_a_crawl_delay_is_kept_capped_and_never_makes_faster() {
     macro_rules! gaps {
         ($delay:literal) => {{
-            let crawled = crawl(Told::new(|url, _| match url {
+            let crawled = crawl(ScriptedWeb::new(|url, _| match url {
                 "h0.test/robots.txt" => text(200, concat!("User-agent: *\n", $delay)),
                 "h0.test/" => page(&["/1", "/2", "/3"]),
                 _ => page(&[]),
@@ -388,13 +388,13 @@ fn r15_a_crawl_delay_is_kept_capped_and_never_makes_faster() {
 
 #[test]
 fn r15_a_host_that_asks_for_more_than_the_cap_is_left_alone_if_so_configured() {
-    let web = Told::new(|url, _| match url {
+    let web = ScriptedWeb::new(|url, _| match url {
         "h0.test/robots.txt" => text(200, "User-agent: *\nCrawl-delay: 20"),
         "h0.test/" => page(&["/1", "http://h1.test/"]),
         "h1.test/robots.txt" => text(200, "User-agent: *\nCrawl-delay: 3600\nDisallow: /no"),
         _ => page(&["/2", "/no"]),
     });
-    let crawled = crawl(Told { skip_beyond: true, ..web });
+    let crawled = crawl(ScriptedWeb { skip_beyond: true, ..web });
     assert_eq!(crawled.pages(), ["h0.test/", "h0.test/1", "h0.test/2", "h0.test/no"]);
     assert_eq!(crawled.dropped, BTreeMap::from([(Reason::Robots, 1)]));
     assert!(crawled.skipped.contains("\"rule\":\"Crawl-delay: 3600\""), "{}", crawled.skipped);
@@ -405,7 +405,7 @@ fn r15_a_host_that_asks_for_more_than_the_cap_is_left_alone_if_so_configured() {
 
 #[test]
 fn a_redirect_costs_no_depth_and_its_target_is_asked_of_its_own_robots_txt() {
-    let crawled = crawl(Told::new(|url, _| match url {
+    let crawled = crawl(ScriptedWeb::new(|url, _| match url {
         "h0.test/robots.txt" => status(404),
         "h1.test/robots.txt" => text(200, RULES),
         "h0.test/" => page(&["/1", "/2"]),
@@ -425,7 +425,7 @@ fn a_redirect_costs_no_depth_and_its_target_is_asked_of_its_own_robots_txt() {
 
 #[test]
 fn every_request_for_robots_txt_has_a_line_in_crawl_log() {
-    let crawled = crawl(Told::new(|url, at| match url {
+    let crawled = crawl(ScriptedWeb::new(|url, at| match url {
         "h0.test/robots.txt" => moved("/rules"),
         "h0.test/rules" => text(200, RULES),
         "h0.test/" => page(&["http://h1.test/"]),
@@ -449,7 +449,7 @@ fn every_request_for_robots_txt_has_a_line_in_crawl_log() {
 
 #[test]
 fn r16_pages_that_say_nofollow_in_header_or_head_lead_nowhere() {
-    let web = Told::new(|url, _| {
+    let web = ScriptedWeb::new(|url, _| {
         let linked = page(&["/no"]);
         match url {
             "h0.test/robots.txt" => status(404),
@@ -470,7 +470,7 @@ fn r16_pages_that_say_nofollow_in_header_or_head_lead_nowhere() {
 
 #[test]
 fn n22_cookie_walls_logins_and_pages_made_by_scripts_are_told_in_the_closing_lines() {
-    let odd = Told::new(|url, _| match url {
+    let odd = ScriptedWeb::new(|url, _| match url {
         "h0.test/robots.txt" => status(404),
         "h0.test/" => page(&["/wall", "/there", "/app", "/private", "/plain"]),
         "h0.test/wall" => with(moved("/wall?#again"), "set-cookie", "a=b"),
@@ -487,14 +487,14 @@ fn n22_cookie_walls_logins_and_pages_made_by_scripts_are_told_in_the_closing_lin
     assert_eq!(names, ["warning: cookie wall", "warning: needs scripts"], "{:?}", crawled.oddities);
     assert!(crawled.oddities[0].1.starts_with("2 pages of h0.test: a redirect to itself"), "{:?}", crawled.oddities);
     assert!(crawled.oddities[1].1.starts_with("1 page of h0.test: hardly any link"), "{:?}", crawled.oddities);
-    let private = Told::new(|url, _| if url.ends_with("/robots.txt") { status(404) } else { status(401) });
+    let private = ScriptedWeb::new(|url, _| if url.ends_with("/robots.txt") { status(404) } else { status(401) });
     let told = crawl(private).oddities;
     assert!(told.len() == 1 && told[0].1.contains("a seed that requires a user name and password"), "{told:?}");
 }
 
 #[test]
 fn binary_files_and_lines_of_a_megabyte_as_robots_txt_are_harmless() {
-    let noise = Told::new(|url, _| {
+    let noise = ScriptedWeb::new(|url, _| {
         if !url.ends_with("/robots.txt") {
             return page(&["/no", "/yes"]);
         }
@@ -505,12 +505,12 @@ fn binary_files_and_lines_of_a_megabyte_as_robots_txt_are_harmless() {
     });
     assert_eq!(crawl(noise).pages(), ["h0.test/", "h0.test/yes"]);
     // the line takes all the room that the file has
-    let line = Told::new(|url, _| match url.ends_with("/robots.txt") {
+    let line = ScriptedWeb::new(|url, _| match url.ends_with("/robots.txt") {
         true => text(200, &format!("User-agent: *\nDisallow: /no\nDisallow: /{}\nDisallow: /yes", "x".repeat(1 << 20))),
         false => page(&["/no", "/yes"]),
     });
     assert_eq!(crawl(line).pages(), ["h0.test/", "h0.test/yes"]);
-    let page_instead = Told::new(|url, _| match url.ends_with("/robots.txt") {
+    let page_instead = ScriptedWeb::new(|url, _| match url.ends_with("/robots.txt") {
         true => text(200, "<!DOCTYPE html><html><body>User-agent: * Disallow: / </body></html>"),
         false => page(&["/no"]),
     });
@@ -519,7 +519,7 @@ fn binary_files_and_lines_of_a_megabyte_as_robots_txt_are_harmless() {
 
 #[test]
 fn n15_ports_of_a_host_share_its_delay_and_have_rules_of_their_own_also_over_kills() {
-    let web = Told::new(|url, _| match url {
+    let web = ScriptedWeb::new(|url, _| match url {
         "h0.test/" => page(&["/1", "/2", "/3", "http://h0.test:81/", "http://h0.test:81/no", "http://h0.test:82/"]),
         "h0.test:81/robots.txt" => text(200, RULES),
         "h0.test:82/robots.txt" => moved("http://h0.test:81/robots.txt"),

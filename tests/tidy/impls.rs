@@ -31,7 +31,7 @@ impl Size {
 
 /// A type that is larger than usual, and is to become smaller: its numbers only fall.
 pub struct Exception {
-    pub room: &'static str,
+    pub module: &'static str,
     pub name: &'static str,
     pub size: Size,
 }
@@ -41,10 +41,10 @@ pub fn large(sources: &[Source], exceptions: &[Exception]) -> Vec<String> {
     let sizes = sizes(sources);
     let mut problems = Vec::new();
     for (of, size) in &sizes {
-        let exception = exceptions.iter().find(|exception| of.room == exception.room && of.name == exception.name);
+        let exception = exceptions.iter().find(|exception| of.module == exception.module && of.name == exception.name);
         let allowed = exception.map_or(Size::USUAL, |exception| exception.size.larger(Size::USUAL));
         if !size.is_within(allowed) {
-            problems.push(format!("{}: {} has {size:?}; {allowed:?} are allowed", of.room, of.name));
+            problems.push(format!("{}: {} has {size:?}; {allowed:?} are allowed", of.module, of.name));
         }
     }
     problems
@@ -53,7 +53,7 @@ pub fn large(sources: &[Source], exceptions: &[Exception]) -> Vec<String> {
 /// A type, by its name and the room that it is in: two rooms may each have a `Plan`.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Type {
-    room: String,
+    module: String,
     name: String,
 }
 
@@ -63,7 +63,7 @@ fn sizes(sources: &[Source]) -> BTreeMap<Type, Size> {
     for source in sources.iter().filter(|source| source.is_rust() && !is_of_tests(&source.path)) {
         let (code, _) = source::without_tests(source::code(&source.text));
         for (name, count) in methods_in(&code) {
-            let of = || Type { room: room_of(&source.path), name: name.clone() };
+            let of = || Type { module: module_of(&source.path), name: name.clone() };
             *methods.entry(of()).or_default() += count;
             files.entry(of()).or_default().insert(&source.path);
         }
@@ -130,7 +130,7 @@ fn is_modifier(word: &str) -> bool {
 }
 
 /// The module right below its crate that a file is of.
-fn room_of(path: &str) -> String {
+fn module_of(path: &str) -> String {
     let below = path.split_once("src/").map_or(path, |(_, below)| below);
     below.split('/').next().unwrap_or(below).trim_end_matches(".rs").to_owned()
 }

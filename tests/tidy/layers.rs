@@ -18,13 +18,13 @@ pub fn table(sources: &[Source]) -> Vec<String> {
 /// it.
 pub fn upward(sources: &[Source]) -> Vec<String> {
     let (table, modules) = (table(sources), Modules::of(sources));
-    let rooms = modules.rooms();
+    let top = modules.top_level();
     let mut problems: Vec<String> = Vec::new();
-    let unknown = rooms.iter().filter(|room| !table.iter().any(|row| row == *room));
-    problems.extend(unknown.map(|room| format!("src/lib.rs: {room} is not in the table")));
-    let empty = table.iter().filter(|row| !rooms.contains(row.as_str()));
-    problems.extend(empty.map(|row| format!("src/lib.rs: there is no room {row}")));
-    let level = |room: Option<&String>| table.iter().position(|row| Some(row) == room);
+    let unknown = top.iter().filter(|module| !table.iter().any(|row| row == *module));
+    problems.extend(unknown.map(|module| format!("src/lib.rs: {module} is not in the table")));
+    let empty = table.iter().filter(|row| !top.contains(row.as_str()));
+    problems.extend(empty.map(|row| format!("src/lib.rs: there is no module {row}")));
+    let level = |module: Option<&String>| table.iter().position(|row| Some(row) == module);
     for Use { from, to, place } in modules.uses() {
         if let (Some(own), Some(other)) = (level(from.first()), level(to.first()))
             && other > own

@@ -51,7 +51,7 @@ impl Modules {
     }
 
     /// The modules right below the crate.
-    pub fn rooms(&self) -> BTreeSet<&str> {
+    pub fn top_level(&self) -> BTreeSet<&str> {
         self.0.keys().filter_map(|module| module.first()).map(String::as_str).collect()
     }
 

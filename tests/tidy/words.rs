@@ -1,8 +1,11 @@
-//! Words: what the glossary says instead of, nobody says.
+//! Words: what the glossary says instead of, nobody says; and names have no private words.
 //!
-//! Read are Markdown, the configuration, and comments and messages of Rust files: whole words, in any case. Code is
+//! Prose is Markdown, the configuration, and comments and messages of Rust files: whole words, in any case. Code is
 //! not: neither what stands between backticks or in a block of code, nor names in Rust, nor a literal without a blank,
 //! which is a key or a name.
+//!
+//! Names are those of types, modules and functions in Rust: `SeatPlan`, `mod seat` and `fn seat_of` all have the word
+//! "seat". Names of tests are sentences, and may have any word.
 
 use crate::source::{self, Kind, Source};
 
@@ -94,4 +97,79 @@ fn without_code(text: &str) -> String {
         }
     }
     prose
+}
+
+/// A name that keeps a word which others have lost.
+pub struct Kept {
+    pub name: &'static str,
+    pub reason: &'static str,
+}
+
+/// Names of types, modules and functions with a word of `gone`, and those of types and modules with one of
+/// `gone_from_types`; and every exception in `kept` that no name needs.
+pub fn private(sources: &[Source], gone: &[&str], gone_from_types: &[&str], kept: &[Kept]) -> Vec<String> {
+    let mut unneeded: Vec<&Kept> = kept.iter().collect();
+    let mut problems = Vec::new();
+    for source in sources.iter().filter(|source| source.is_rust()) {
+        let code = source::code(&source.text);
+        for Item { is_function, name, at } in items(&code) {
+            let parts = parts(name);
+            let has = |words: &[&str]| parts.iter().find(|part| words.contains(&part.as_str())).cloned();
+            let Some(word) = has(gone).or_else(|| has(gone_from_types).filter(|_| !is_function)) else { continue };
+            match kept.iter().any(|kept| kept.name == name) {
+                true => unneeded.retain(|kept| kept.name != name),
+                false => {
+                    let line = source::line_of(&code, at);
+                    problems.push(format!("{}:{line}: {name} has the private word {word}", source.path));
+                }
+            }
+        }
+    }
+    problems.extend(unneeded.iter().map(|kept| format!("no name is {}: {}", kept.name, kept.reason)));
+    problems
+}
+
+/// A type, a module or a function that is no test.
+struct Item<'a> {
+    is_function: bool,
+    name: &'a str,
+    at: usize,
+}
+
+/// The items of a file, of which `code` is the code.
+fn items(code: &str) -> impl Iterator<Item = Item<'_>> {
+    ["struct", "enum", "union", "trait", "type", "mod", "fn"].into_iter().flat_map(move |keyword| {
+        whole(code, keyword).filter_map(move |at| {
+            let rest = code[at + keyword.len()..].strip_prefix(' ')?;
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let is_function = keyword == "fn";
+            let is_item = end > 0 && !(is_function && is_test(&code[..at]));
+            is_item.then_some(Item { is_function, name: &rest[..end], at })
+        })
+    })
+}
+
+/// Returns whether the function behind `before` has an attribute that makes it a test.
+fn is_test(before: &str) -> bool {
+    let start = before.rfind(['{', '}', ';']).map_or(0, |end| end + 1);
+    before[start..].match_indices("#[").any(|(at, _)| {
+        let attribute = before[start + at..].split(']').next().unwrap_or_default();
+        attribute.split(['(', ' ']).next().is_some_and(|name| name.ends_with("test"))
+    })
+}
+
+/// The words of a name, in small letters.
+fn parts(name: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    for piece in name.split('_') {
+        let mut before = ' ';
+        for c in piece.chars() {
+            if parts.is_empty() || before == ' ' || c.is_uppercase() && !before.is_uppercase() {
+                parts.push(String::new());
+            }
+            parts.iter_mut().next_back().unwrap().extend(c.to_lowercase());
+            before = c;
+        }
+    }
+    parts
 }

@@ -9,7 +9,7 @@ mod cause;
 mod reason;
 
 pub use cause::{Cause, Hold, HostFault};
-pub use reason::{Failure, LAST_ATTEMPT_CODE, NO_ADDRESS_ALLOWED, Reason, words_of_code, words_of_status};
+pub use reason::{Failure, LAST_ATTEMPT_CODE, NO_ADDRESS_ALLOWED, Reason, code_text, status_text};
 
 /// Meanings of an attempt for its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,7 +63,7 @@ fn sum(figures: &[(String, FiguresRecord)]) -> FiguresRecord {
     })
 }
 
-fn told(figures: &FiguresRecord) -> String {
+fn figures_text(figures: &FiguresRecord) -> String {
     format!(
         "{} pages, {} received, {:.1} pages/s, {} queued, {} in flight",
         count(figures.pages),
@@ -105,13 +105,13 @@ fn table(Look { id, era, view, figures, left: limits }: &Look) -> String {
         out.push_str("No machine takes part: crawler cluster run starts one.\n");
     }
     if figures.len() > 1 {
-        let _ = writeln!(out, "{} nodes: {}", figures.len(), told(&sum(figures)));
+        let _ = writeln!(out, "{} nodes: {}", figures.len(), figures_text(&sum(figures)));
     }
     for (name, node) in &view.nodes {
         let owned = view.owners.iter().flatten().filter(|owner| owner.node == *name).count();
         let figures = figures.iter().find(|(of, _)| of == name).map(|(_, figures)| figures);
         let draining = if view.draining.contains(name) { ", drains" } else { "" };
-        let figures = figures.map_or(String::new(), |figures| format!(", {}", told(figures)));
+        let figures = figures.map_or(String::new(), |figures| format!(", {}", figures_text(figures)));
         let _ = writeln!(out, "node {name}: {owned} shards, weight {}{draining}{figures}", node.record.weight);
     }
     for (shard, owner) in view.owners.iter().enumerate() {

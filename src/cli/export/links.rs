@@ -78,7 +78,7 @@ struct LinkRow<'a> {
 }
 
 /// The columns for the page that has a link, and for the target of the link.
-struct Told {
+struct LinkColumns {
     columns: Option<Columns>,
     target_columns: Option<Columns>,
 }
@@ -129,14 +129,14 @@ impl LinksArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<()>> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(Ok(())) };
-        let told = Told::new(self);
-        let (from_line, from) = match told.of_source(archive, entry, self.jsonl) {
-            Ok(told) => told,
+        let columns = LinkColumns::new(self);
+        let (from_line, from) = match columns.of_source(archive, entry, self.jsonl) {
+            Ok(columns) => columns,
             Err(unread) => return Ok(Err(unread)),
         };
         let mut unread = Ok(());
         let mut line = |target: &str, kind, nofollow, text: &str| -> anyhow::Result<()> {
-            let (to_line, to) = told.of_target(archive, target, self.jsonl).unwrap_or_else(|error| {
+            let (to_line, to) = columns.of_target(archive, target, self.jsonl).unwrap_or_else(|error| {
                 unread = Err(error);
                 (String::new(), Some(None))
             });
@@ -184,10 +184,10 @@ impl LinksArgs {
     }
 }
 
-impl Told {
-    fn new(args: &LinksArgs) -> Told {
+impl LinkColumns {
+    fn new(args: &LinksArgs) -> LinkColumns {
         let of = |wanted: &[Column]| (!wanted.is_empty()).then(|| Columns::new(wanted, None));
-        Told { columns: of(&args.columns), target_columns: of(&args.target_columns) }
+        LinkColumns { columns: of(&args.columns), target_columns: of(&args.target_columns) }
     }
 
     /// Returns the text that follows each link of a page: the end of its line, or the fields of its object.

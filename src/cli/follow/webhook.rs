@@ -93,7 +93,7 @@ impl Webhook {
             .body(batch.text().to_vec());
         // its timers are made where the runtime is
         let answer = self.runtime.block_on(async { request.send().await });
-        let answer = answer.map_err(|e| Failure::because(words(&e.without_url())))?;
+        let answer = answer.map_err(|e| Failure::because(message(&e.without_url())))?;
         let status = answer.status();
         if status.is_success() {
             return Ok(());
@@ -106,7 +106,7 @@ impl Webhook {
 }
 
 /// An error and its causes.
-fn words(error: &dyn std::error::Error) -> String {
+fn message(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -24,9 +24,9 @@ use crate::cluster::{Claimed, EndRecord, FiguresRecord, HaltedRecord, State, Vie
 use crate::crawl::CrawlError;
 use crate::crawl::control::EngineOrders;
 use crate::crawl::ending::Ending;
+use crate::crawl::engine_thread::{self, EngineReport, EngineThread, Instruction, ShardReport, Work, own_seeds};
 use crate::crawl::live::Teller;
 use crate::crawl::runtime::Runtime;
-use crate::crawl::seat::{self, Heard, Seat, Told, Word, Work, own_seeds};
 use crate::crawl::shard_directory::Company;
 use crate::crawl::shard_run::{Admission, News};
 use crate::crawl::signals::Signals;
@@ -57,9 +57,9 @@ pub(super) enum Over {
 
 /// A shard of this node.
 struct Post<'scope> {
-    seat: Seat<'scope>,
+    engine: EngineThread<'scope>,
     claimed: Arc<Claimed>,
-    /// Word that the shard's engine waits for after its last report.
+    /// Instruction that the shard's engine waits for after its last report.
     owed: Option<Owed>,
     is_crawling: bool,
     /// Commands to its engine, once that crawls.
@@ -81,8 +81,8 @@ pub(super) struct Node<'env, 'scope> {
     plan: &'env Plan<'env>,
     scope: &'scope Scope<'scope, 'env>,
     posts: BTreeMap<u32, Post<'scope>>,
-    told_in: Sender<Heard>,
-    told: Receiver<Heard>,
+    reports_in: Sender<ShardReport>,
+    reports: Receiver<ShardReport>,
     signals: &'env Signals,
     clerk: Clerk,
     watcher: &'env Watcher,
@@ -107,14 +107,14 @@ impl<'env, 'scope> Node<'env, 'scope> {
         watcher: &'env Watcher,
         signals: &'env Signals,
     ) -> Node<'env, 'scope> {
-        let (told_in, told) = bounded(2 * plan.request.config.crawl.shards);
+        let (reports_in, reports) = bounded(2 * plan.request.config.crawl.shards);
         signals.take_in();
         Node {
             plan,
             scope,
             posts: BTreeMap::new(),
-            told_in,
-            told,
+            reports_in,
+            reports,
             signals,
             clerk,
             watcher,
@@ -133,9 +133,9 @@ impl<'env, 'scope> Node<'env, 'scope> {
     pub fn direct(&mut self, runtime: &mut Runtime) -> Result<Over, CrawlError> {
         loop {
             crossbeam_channel::select! {
-                recv(self.told) -> heard => {
-                    let (shard, told) = heard.expect("the node has a sender");
-                    self.hear(shard, told)?;
+                recv(self.reports) -> report => {
+                    let (shard, report) = report.expect("the node has a sender");
+                    self.receive(shard, report)?;
                 }
                 recv(self.signals.events) -> event => if let Ok(Event::Stop(by)) = event {
                     self.stop(by);
@@ -198,20 +198,20 @@ impl<'env, 'scope> Node<'env, 'scope> {
     /// Ends all engines wherever they are, and waits for their threads.
     pub fn dismiss(self) {
         // what they tell is of no interest any more
-        seat::abandon(self.posts.into_values().map(|post| post.seat), &self.told, drop);
+        engine_thread::abandon(self.posts.into_values().map(|post| post.engine), &self.reports, drop);
     }
 
-    /// A shard has told something.
-    fn hear(&mut self, shard: Shard, told: Result<Told, CrawlError>) -> Result<(), CrawlError> {
+    /// Takes the report of a shard.
+    fn receive(&mut self, shard: Shard, report: Result<EngineReport, CrawlError>) -> Result<(), CrawlError> {
         let Some(post) = self.posts.get_mut(&shard.index()) else { return Ok(()) };
-        match told {
-            Ok(Told::Opened(_)) => post.owed = Some(Owed::Replay),
-            Ok(Told::Replayed(replayed, _)) => {
+        match report {
+            Ok(EngineReport::Opened(_)) => post.owed = Some(Owed::Replay),
+            Ok(EngineReport::Replayed(replayed, _)) => {
                 tracing::info!("{}: {replayed} responses recovered", shard.dir_name());
                 post.owed = Some(Owed::Admit);
             }
-            Ok(Told::Admitted(_)) => post.owed = Some(Owed::Crawl),
-            Ok(Told::Done(ending)) => {
+            Ok(EngineReport::Admitted(_)) => post.owed = Some(Owed::Crawl),
+            Ok(EngineReport::Done(ending)) => {
                 self.ending = Some(match self.ending.take() {
                     Some(before) => before.and(*ending),
                     None => *ending,
@@ -242,7 +242,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
     /// The shard's engine is done: its thread ends, and its claim is given up.
     fn give_up(&mut self, shard: Shard) {
         let Some(post) = self.posts.remove(&shard.index()) else { return };
-        post.seat.finish();
+        post.engine.finish();
         let Grounds { heads, shipments, lease, .. } = &self.plan.grounds;
         heads.unwatch(shard.index());
         shipments.disown(shard);
@@ -282,23 +282,25 @@ impl<'env, 'scope> Node<'env, 'scope> {
         Ok(())
     }
 
-    /// Says the words that are owed, where everything is known that they need.
+    /// Sends the instructions that are owed, where everything is known that they need.
     fn pay(&mut self) {
         for post in self.posts.values_mut() {
-            let word = match post.owed {
-                Some(Owed::Replay) if self.plan.grounds.heads.know_all_before(post.claimed.epoch) => Word::Replay,
-                Some(Owed::Admit) => Word::Admit(Admission::Listed),
+            let instruction = match post.owed {
+                Some(Owed::Replay) if self.plan.grounds.heads.know_all_before(post.claimed.epoch) => {
+                    Instruction::Replay
+                }
+                Some(Owed::Admit) => Instruction::Admit(Admission::Listed),
                 Some(Owed::Crawl) => {
                     post.is_crawling = true;
                     let (to_engine, orders) = EngineOrders::new();
                     post.orders = Some(to_engine);
-                    Word::Crawl(orders)
+                    Instruction::Crawl(orders)
                 }
                 _ => continue,
             };
             post.owed = None;
-            // one that has ended has told, or will, why
-            let _ = post.seat.words.send(word);
+            // one that has ended has reported the reason, or will
+            let _ = post.engine.instructions.send(instruction);
         }
     }
 
@@ -307,7 +309,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
         let engines = self.posts.values().filter_map(|post| post.orders.as_ref());
         let live = || {
             let crawling = self.posts.values().filter(|post| post.is_crawling);
-            Live::sum(crawling.filter_map(|post| post.seat.board.read()).map(|posted| posted.live))
+            Live::sum(crawling.filter_map(|post| post.engine.board.read()).map(|posted| posted.live))
         };
         if self.plan.orders.take(engines, live) {
             self.stopping.get_or_insert_with(|| (StopBy::Control, Instant::now()));
@@ -369,10 +371,10 @@ impl<'env, 'scope> Node<'env, 'scope> {
         let stopping = self.stopping.map(|(by, _)| by);
         for post in self.posts.values_mut().filter(|post| post.is_crawling) {
             if let Some(by) = stopping.or(post.is_leaving.then_some(StopBy::Control)) {
-                post.seat.offer(Event::Stop(by));
+                post.engine.offer(Event::Stop(by));
             } else if post.is_paused != pauses {
                 post.is_paused = pauses;
-                post.seat.offer(if pauses { Event::Pause } else { Event::Resume });
+                post.engine.offer(if pauses { Event::Pause } else { Event::Resume });
             }
         }
     }
@@ -419,9 +421,9 @@ impl<'env, 'scope> Node<'env, 'scope> {
                 news,
             })
         };
-        let seat = Seat::take(self.scope, place, make, port, self.told_in.clone())?;
+        let engine = EngineThread::spawn(self.scope, place, make, port, self.reports_in.clone())?;
         let post =
-            Post { seat, claimed, owed: None, is_crawling: false, orders: None, is_paused: false, is_leaving: false };
+            Post { engine, claimed, owed: None, is_crawling: false, orders: None, is_paused: false, is_leaving: false };
         self.posts.insert(shard, post);
         Ok(())
     }
@@ -430,7 +432,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
     fn exchange_figures(&mut self) {
         let heads = &self.plan.grounds.heads;
         let hungry = heads.hungry(self.posts.keys().copied());
-        let live = self.posts.values().filter_map(|post| post.seat.board.read()).map(|posted| posted.live);
+        let live = self.posts.values().filter_map(|post| post.engine.board.read()).map(|posted| posted.live);
         let sum = Live::sum(live);
         let own = match sum {
             None => FiguresRecord { hungry, ..FiguresRecord::default() },
@@ -449,7 +451,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
 
     /// Tells people how this node's part of the crawl goes.
     fn tell(&mut self, runtime: &mut Runtime, now: Time) {
-        let boards = self.posts.values().filter(|post| post.is_crawling).map(|post| &post.seat.board);
+        let boards = self.posts.values().filter(|post| post.is_crawling).map(|post| &post.engine.board);
         self.teller.look(&mut runtime.display, &mut runtime.endpoint, now, boards);
     }
 }

@@ -175,7 +175,7 @@ fn session(
             ownership,
             heads: Arc::new(heads),
             shipments: shipments.clone(),
-            heard: quotas.clone().map(|quotas| {
+            on_head: quotas.clone().map(|quotas| {
                 Arc::new(move |claimed: &Claimed, pages, idle| quotas.committed(claimed, pages, idle)) as _
             }),
             commits: Arc::new(Commits::default()),

@@ -21,14 +21,14 @@ mod tree_index;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::control::Desk;
+use super::control::ControlHandle;
 use super::{CrawlError, CrawlRequest};
 use crate::console::{Console, ConsoleError, RecentWarnings};
 use crate::disk::Disk;
 use crate::record::layout;
 use crate::report::closing::shell_word;
 use source::CrawlSource;
-use standing::Way;
+use standing::CommandRoute;
 
 /// The console that a crawl opens for itself, if the settings say so.
 pub(super) struct OwnConsole {
@@ -51,26 +51,26 @@ impl OwnConsole {
         if address == "off" {
             return Ok(OwnConsole { open: None });
         }
-        let way = Way::Own(Default::default());
-        let source = Arc::new(CrawlSource::new(request.dir.clone(), way, request.warnings.clone()));
+        let route = CommandRoute::Own(Default::default());
+        let source = Arc::new(CrawlSource::new(request.dir.clone(), route, request.warnings.clone()));
         let console = Console::open(address, source.clone())?;
         disk.replace(&file, format!("{}\n", console.address()).as_bytes())?;
         tell(&console, request);
         Ok(OwnConsole { open: Some(Open { console, source, file }) })
     }
 
-    /// Sends questions and orders to the engines by `desk` from here on.
-    pub fn connect(&self, desk: &Desk) {
+    /// Sends questions and orders to the engines by `control_handle` from here on.
+    pub fn connect(&self, control_handle: &ControlHandle) {
         if let Some(open) = &self.open {
-            desk.has_console(open.console.url());
-            open.source.way().connect(desk.clone());
+            control_handle.has_console(open.console.url());
+            open.source.route().connect(control_handle.clone());
         }
     }
 
     /// The engines have ended.
     pub fn disconnect(&self) {
         if let Some(open) = &self.open {
-            open.source.way().disconnect();
+            open.source.route().disconnect();
         }
     }
 }
@@ -85,7 +85,7 @@ impl Drop for Open {
 /// Opens a console at `address` for the crawl directory `dir`, whether a process works there or not. No crawl needs to
 /// be there yet.
 pub fn open(dir: &Path, address: &str, warnings: Option<RecentWarnings>) -> Result<Console, CrawlError> {
-    let source = CrawlSource::new(dir.to_owned(), Way::Socket, warnings);
+    let source = CrawlSource::new(dir.to_owned(), CommandRoute::Socket, warnings);
     Ok(Console::open(address, Arc::new(source))?)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::aged::Aged;
 use super::directories::fault;
-use super::standing::{Standing, Way};
+use super::standing::{CommandRoute, Standing};
 use super::tree_index::TreeIndex;
 use super::{archive, logs, parts, queue, seeds, tree};
 use crate::config::Config;
@@ -30,10 +30,10 @@ const HOSTS_AGE: Duration = Duration::from_secs(2);
 /// Hosts that are asked for then.
 const HOSTS_ASKED: usize = 1_000;
 
-/// A crawl directory, and the way to those who work there.
+/// A crawl directory, and the route to those who work there.
 pub(super) struct CrawlSource {
     dir: PathBuf,
-    way: Way,
+    route: CommandRoute,
     warnings: Option<RecentWarnings>,
     standing: Aged<Standing>,
     config: Aged<Config>,
@@ -43,10 +43,10 @@ pub(super) struct CrawlSource {
 
 impl CrawlSource {
     /// Makes the source for the crawl in `dir`. `warnings` are those of this process, where it is the crawl's.
-    pub fn new(dir: PathBuf, way: Way, warnings: Option<RecentWarnings>) -> CrawlSource {
+    pub fn new(dir: PathBuf, route: CommandRoute, warnings: Option<RecentWarnings>) -> CrawlSource {
         CrawlSource {
             dir,
-            way,
+            route,
             warnings,
             standing: Aged::default(),
             config: Aged::default(),
@@ -55,12 +55,12 @@ impl CrawlSource {
         }
     }
 
-    pub fn way(&self) -> &Way {
-        &self.way
+    pub fn route(&self) -> &CommandRoute {
+        &self.route
     }
 
     fn standing(&self) -> Result<Standing, Problem> {
-        self.standing.get(FIGURES_AGE, || self.way.standing(&self.dir))
+        self.standing.get(FIGURES_AGE, || self.route.standing(&self.dir))
     }
 
     /// The settings of the last run.
@@ -115,7 +115,7 @@ impl Source for CrawlSource {
             if !standing.is_live {
                 return queue::hosts(&self.dir, HOSTS_ASKED);
             }
-            let reply = self.way.ask(&self.dir, &Command::Hosts { limit: HOSTS_ASKED })?;
+            let reply = self.route.ask(&self.dir, &Command::Hosts { limit: HOSTS_ASKED })?;
             reply.hosts.ok_or(Problem::Refused(reply.message))
         })?;
         hosts.keep_longest(limit);
@@ -174,7 +174,7 @@ impl Source for CrawlSource {
     fn order(&self, command: &[u8]) -> Result<serde_json::Value, Problem> {
         let command: Command =
             serde_json::from_slice(command).map_err(|error| Problem::Question(format!("no command: {error}")))?;
-        let reply = self.way.ask(&self.dir, &command)?;
+        let reply = self.route.ask(&self.dir, &command)?;
         if !matches!(command, Command::Status {} | Command::Hosts { .. }) {
             tracing::info!("console: {}: {}", command.name(), reply.message);
         }

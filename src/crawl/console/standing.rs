@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::console::Problem;
 use crate::crawl::control::wire::{AskError, Command, Reply};
-use crate::crawl::control::{self, Desk};
+use crate::crawl::control::{self, ControlHandle};
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::sizes;
 use crate::disk::{DirectoryLock, Disk};
@@ -18,10 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// An order that waits for a checkpoint is waited for so long.
 const ORDER_PATIENCE: Duration = Duration::from_secs(25);
 
-/// The way to those who carry questions and orders out.
-pub(super) enum Way {
+/// The route by which questions and orders reach those who carry them out.
+pub(super) enum CommandRoute {
     /// The engines of this process, while they run.
-    Own(Mutex<Option<Desk>>),
+    Own(Mutex<Option<ControlHandle>>),
     /// The process that works on the directory, if there is one.
     Socket,
 }
@@ -37,17 +37,17 @@ pub(super) struct Standing {
     pub is_live: bool,
 }
 
-impl Way {
-    /// The engines of this process take questions and orders by `desk`.
-    pub fn connect(&self, desk: Desk) {
-        if let Way::Own(own) = self {
-            *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk);
+impl CommandRoute {
+    /// The engines of this process take questions and orders by `control_handle`.
+    pub fn connect(&self, control_handle: ControlHandle) {
+        if let CommandRoute::Own(own) = self {
+            *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(control_handle);
         }
     }
 
     /// They do not any more.
     pub fn disconnect(&self) {
-        if let Way::Own(own) = self {
+        if let CommandRoute::Own(own) = self {
             *own.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
@@ -58,19 +58,22 @@ impl Way {
             Command::Status {} | Command::Hosts { .. } => PATIENCE,
             _ => ORDER_PATIENCE,
         };
-        let desk = match self {
-            Way::Own(own) => own.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-            Way::Socket => return control::ask_within(dir, command, patience).map_err(|error| refusal(&error)),
+        let control_handle = match self {
+            CommandRoute::Own(own) => own.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            CommandRoute::Socket => {
+                return control::ask_within(dir, command, patience).map_err(|error| refusal(&error));
+            }
         };
-        let desk = desk.ok_or_else(|| Problem::Refused("the crawl is starting or ending".to_owned()))?;
+        let control_handle =
+            control_handle.ok_or_else(|| Problem::Refused("the crawl is starting or ending".to_owned()))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(|error| Problem::Fault(format!("the crawl cannot be asked: {error}")))?;
-        Ok(runtime.block_on(desk.ask(command.clone(), patience)))
+        Ok(runtime.block_on(control_handle.ask(command.clone(), patience)))
     }
 
     /// True if a process works on the crawl in `dir`.
     fn is_running(&self, dir: &Path) -> bool {
-        matches!(self, Way::Own(_)) || DirectoryLock::is_held(dir)
+        matches!(self, CommandRoute::Own(_)) || DirectoryLock::is_held(dir)
     }
 
     /// Returns the state of the crawl in `dir`.

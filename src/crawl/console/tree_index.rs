@@ -138,15 +138,15 @@ impl TreeIndex {
 
     fn count(&mut self, url: &str, sums: Sums) {
         self.nodes[ROOT as usize].all.add(sums);
-        let Some((way, is_whole)) = self.way(url) else { return self.nodes[ROOT as usize].rest.add(sums) };
-        way.iter().for_each(|&node| self.nodes[node as usize].all.add(sums));
-        let last = way.last().map_or(ROOT, |&node| node) as usize;
+        let Some((path, is_whole)) = self.path_to(url) else { return self.nodes[ROOT as usize].rest.add(sums) };
+        path.iter().for_each(|&node| self.nodes[node as usize].all.add(sums));
+        let last = path.last().map_or(ROOT, |&node| node) as usize;
         let at = if is_whole { &mut self.nodes[last].own } else { &mut self.nodes[last].rest };
         at.add(sums);
     }
 
     /// The nodes above and at `url` from its domain on, and whether those are all; nothing where there is no place.
-    fn way(&mut self, url: &str) -> Option<(Vec<u32>, bool)> {
+    fn path_to(&mut self, url: &str) -> Option<(Vec<u32>, bool)> {
         let origin = origin_of(url)?;
         let HostNodes { domain, host } = match self.hosts.get(origin) {
             Some(&found) => found,
@@ -159,14 +159,14 @@ impl TreeIndex {
                 nodes
             }
         };
-        let mut way = vec![domain, host];
+        let mut path = vec![domain, host];
         for name in segments(&url[origin.len()..]) {
-            match self.child(way[way.len() - 1], name, true) {
-                Some(node) => way.push(node),
-                None => return Some((way, false)),
+            match self.child(path[path.len() - 1], name, true) {
+                Some(node) => path.push(node),
+                None => return Some((path, false)),
             }
         }
-        Some((way, true))
+        Some((path, true))
     }
 
     /// The child of `parent` with this name, made where there is a place for it.

@@ -1,4 +1,4 @@
-//! The way of an answer back to the operator, from the one engine or from all of them.
+//! The sender of an answer back to the operator, from the one engine or from all of them.
 //!
 //! A command to a crawl of several shards goes to every engine, and is answered when all have answered: what was
 //! refused by one is refused, figures add up. An engine that ends before it has answered leaves the command without an
@@ -11,10 +11,11 @@ use tokio::sync::oneshot;
 use super::wire::Reply;
 use crate::record::{Live, QueuedHosts};
 
-/// The way of one engine's answer.
-pub(super) struct Answer(Way);
+/// The sender of one engine's answer.
+pub(super) struct Answer(ReplyTarget);
 
-enum Way {
+/// The receiver of a reply.
+enum ReplyTarget {
     Alone(oneshot::Sender<Reply>),
     Shard(usize, Arc<Mutex<Gathered>>),
 }
@@ -26,28 +27,30 @@ struct Gathered {
 }
 
 impl Answer {
-    /// The ways of the answers of this many engines to one who has `asked`.
+    /// The senders of the answers of this many engines to one who has `asked`.
     pub fn of_engines(count: usize, asked: oneshot::Sender<Reply>) -> Vec<Answer> {
         if count == 1 {
-            return vec![Answer(Way::Alone(asked))];
+            return vec![Answer(ReplyTarget::Alone(asked))];
         }
         let gathered = Arc::new(Mutex::new(Gathered { replies: vec![None; count], asked: Some(asked) }));
-        (0..count).map(|shard| Answer(Way::Shard(shard, gathered.clone()))).collect()
+        (0..count).map(|shard| Answer(ReplyTarget::Shard(shard, gathered.clone()))).collect()
     }
 
-    /// The ways of the answers of this many engines in the place of this one.
+    /// The senders of the answers of this many engines in the place of this one.
     pub fn of_each(self, count: usize) -> Vec<Answer> {
         match self.0 {
-            Way::Alone(asked) => Answer::of_engines(count, asked),
-            Way::Shard(..) => vec![self],
+            ReplyTarget::Alone(asked) => Answer::of_engines(count, asked),
+            ReplyTarget::Shard(..) => vec![self],
         }
     }
 
     /// Answers. Anyone who asked may have gone.
     pub fn send(self, reply: Reply) {
         match self.0 {
-            Way::Alone(asked) => _ = asked.send(reply),
-            Way::Shard(shard, gathered) => gathered.lock().unwrap_or_else(PoisonError::into_inner).add(shard, reply),
+            ReplyTarget::Alone(asked) => _ = asked.send(reply),
+            ReplyTarget::Shard(shard, gathered) => {
+                gathered.lock().unwrap_or_else(PoisonError::into_inner).add(shard, reply)
+            }
         }
     }
 }
@@ -85,8 +88,8 @@ mod tests {
 
     fn answered(replies: Vec<Reply>) -> Option<Reply> {
         let (asked, mut answer) = oneshot::channel();
-        let ways = Answer::of_engines(3, asked);
-        ways.into_iter().zip(replies).for_each(|(way, reply)| way.send(reply));
+        let answers = Answer::of_engines(3, asked);
+        answers.into_iter().zip(replies).for_each(|(answer, reply)| answer.send(reply));
         answer.try_recv().ok()
     }
 
@@ -105,10 +108,10 @@ mod tests {
     #[test]
     fn an_engine_that_ends_leaves_no_command_waiting() {
         let (asked, mut answer) = oneshot::channel();
-        let mut ways = Answer::of_engines(2, asked);
-        ways.remove(0).send(Reply::done("paused"));
+        let mut answers = Answer::of_engines(2, asked);
+        answers.remove(0).send(Reply::done("paused"));
         assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Empty));
-        drop(ways);
+        drop(answers);
         assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed));
         let (asked, mut answer) = oneshot::channel();
         Answer::of_engines(1, asked).remove(0).send(Reply::done("alone"));

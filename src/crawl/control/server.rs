@@ -52,9 +52,9 @@ pub(super) struct Recipients {
     pub is_node: bool,
 }
 
-/// The way to the engines for others of this process, who give commands as the connections of the socket do.
+/// A handle by which other threads of this process give the engines commands, as the connections of the socket do.
 #[derive(Clone)]
-pub(in crate::crawl) struct Desk(Arc<Shared>);
+pub(in crate::crawl) struct ControlHandle(Arc<Shared>);
 
 /// The state that connections share.
 struct Shared {
@@ -66,10 +66,10 @@ struct Shared {
     console: OnceLock<String>,
 }
 
-impl Desk {
-    /// Makes the desk at which the engines of the crawl get commands; its shards are in `dirs`.
-    pub(super) fn new(to: Recipients, reloader: Reloader, dirs: Vec<PathBuf>) -> Desk {
-        Desk(Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader), console: OnceLock::new() }))
+impl ControlHandle {
+    /// Makes the handle by which the engines of the crawl get commands; its shards are in `dirs`.
+    pub(super) fn new(to: Recipients, reloader: Reloader, dirs: Vec<PathBuf>) -> ControlHandle {
+        ControlHandle(Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader), console: OnceLock::new() }))
     }
 
     /// Notes that the crawl has a console at this address, which has the token for orders in it.
@@ -88,7 +88,7 @@ impl Desk {
 /// Starts the thread, which ends when `ended` says so.
 pub(super) fn start(
     listener: StdListener,
-    Desk(shared): Desk,
+    ControlHandle(shared): ControlHandle,
     ended: oneshot::Receiver<()>,
 ) -> io::Result<JoinHandle<()>> {
     listener.set_nonblocking(true)?;

@@ -326,7 +326,7 @@ pub struct DomainInRound {
 
 impl DomainInRound {
     /// True if its URLs wait for the next round.
-    pub fn rests(&self) -> bool {
+    pub fn is_resting(&self) -> bool {
         self.pages >= self.pages_max || self.robots >= self.pages_max
     }
 }

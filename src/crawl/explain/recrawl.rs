@@ -62,7 +62,7 @@ pub(super) fn read(
 
 impl Visits {
     /// Returns the recrawl part of the explanation of `url`, by the settings in `config`.
-    pub(super) fn told(&self, url: &str, config: &Config) -> std::result::Result<model::Recrawl, CrawlError> {
+    pub(super) fn explain(&self, url: &str, config: &Config) -> std::result::Result<model::Recrawl, CrawlError> {
         let Visits { visited, waiting, .. } = self;
         let history = waiting.as_ref().map_or(visited.history, |past| past.history);
         let options = recrawl::schedule(config)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::model::{DomainInRound, Explanation, Host, Queue, Recrawl, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
-use crate::outcome::{Failure, NO_ADDRESS_ALLOWED, Reason, Verdict, judge_answer, words_of_code, words_of_status};
+use crate::outcome::{Failure, NO_ADDRESS_ALLOWED, Reason, Verdict, code_text, judge_answer, status_text};
 use crate::record::{Doing, ReadLine};
 use crate::text::figures::{count, date, fraction, size, span};
 
@@ -76,7 +76,7 @@ fn ended(newest: &Version, queue: &Queue, facts: &Facts<'_>) -> bool {
 
 fn fetched(told: &Explanation, newest: &Version) -> String {
     let spelling = told.fetched_as.as_ref().map_or(String::new(), |url| format!("as {url} "));
-    let status = format!("{} {}", newest.status, words_of_status(newest.status));
+    let status = format!("{} {}", newest.status, status_text(newest.status));
     let (when, bytes) = (date(newest.time), size(newest.bytes));
     let mut text = format!("was fetched {spelling}{when}, {}, {bytes}", status.trim_end());
     if let Some(last) = told.redirects_to.last() {
@@ -126,7 +126,7 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         Some(Doing::Paused) => "is queued; would be fetched when crawler ctl resume ends the pause,",
         _ => "is queued; would be fetched when the crawl continues,",
     };
-    if let Some(round) = told.round.filter(|round| round.rests() && !queue.is_counted) {
+    if let Some(round) = told.round.filter(|round| round.is_resting() && !queue.is_counted) {
         return waits_for_round(&round);
     }
     let first = queue.place.starts_with("in flight");
@@ -243,7 +243,7 @@ fn given_up(told: &Explanation) -> String {
             let words = match cause {
                 Some(cause) if cause.to_string() == cause.failure().to_string() => cause.to_string(),
                 Some(cause) => format!("{}, {cause}", cause.failure()),
-                None => code.parse().map_or_else(|_| String::new(), words_of_code),
+                None => code.parse().map_or_else(|_| String::new(), code_text),
             };
             let colon = if words.is_empty() { "" } else { ": " };
             format!("was requested without an answer, and given up{colon}{words} (code {code} in crawl.log)")

@@ -7,14 +7,14 @@ use super::{Form, NO_CHECKPOINT, Out, ReportError};
 use crate::crawl::control;
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
-use crate::outcome::words_of_status;
+use crate::outcome::status_text;
 use crate::record::{Snapshot, State};
 use crate::report::closing::{Table, figures};
 use crate::text::figures::{date, size};
 
 /// The summary as one JSON object.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Summary<'a> {
     #[serde(flatten)]
     snapshot: &'a Snapshot,
     running: bool,
@@ -36,7 +36,7 @@ pub(super) fn crawl(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<
     let running = DirectoryLock::is_held(dirs.root());
     let seeds = seeds::counts(disk, dirs)?;
     if out.form == Form::Json {
-        return out.row(&Told { snapshot: &snapshot, running, seeds }, format_args!(""));
+        return out.row(&Summary { snapshot: &snapshot, running, seeds }, format_args!(""));
     }
     let mut table = Table::default();
     let state = match (snapshot.state, snapshot.finish) {
@@ -65,7 +65,7 @@ pub(super) fn status_codes(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> 
     let Some(snapshot) = snapshot(disk, dirs)? else { return out.text(format_args!("{NO_CHECKPOINT}")) };
     let statistics = &snapshot.statistics;
     let answers = statistics.statuses.iter().map(|(&code, &urls)| {
-        let meaning = Some(words_of_status(code)).filter(|words| !words.is_empty());
+        let meaning = Some(status_text(code)).filter(|words| !words.is_empty());
         Row { code: code.into(), urls, meaning: meaning.unwrap_or("(unknown)").to_owned() }
     });
     let failures = statistics.failures.iter();

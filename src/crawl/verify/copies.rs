@@ -12,7 +12,7 @@ use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::{figures, options};
 use crate::disk::{Disk, Error, Mode, Result};
 use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
-use crate::engine::rests;
+use crate::engine::hold_log;
 use crate::engine::seeds;
 
 use crate::record::layout;
@@ -113,13 +113,13 @@ pub(super) fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Repo
 /// Checks that the rests since the last checkpoint can be read.
 fn check_rests(place: &CrawlDir<'_>, number: u64, report: &mut Report<'_>) -> Result<()> {
     let mut older = Vec::new();
-    for (of, path) in rests::files(place.disk, place.dir)? {
+    for (of, path) in hold_log::files(place.disk, place.dir)? {
         if of < number {
             older.push((path, true));
             continue;
         }
         report.summary.files += 1;
-        match rests::check(place.disk, &path) {
+        match hold_log::check(place.disk, &path) {
             Ok(None) => {}
             Ok(Some((whole, true))) => report.unfinished(&path, whole, "unfinished: a hold that was being written"),
             Ok(Some((whole, false))) => report.damage(

@@ -31,7 +31,7 @@ use crate::disk::{DirectoryLock, Disk, Error, Result, SavedState};
 use crate::drum::verify::{Check, Operation};
 use crate::drum::{DrumState, Renewal, Renewed};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
-use crate::engine::rests;
+use crate::engine::hold_log;
 use crate::engine::seeds::{self, Kept};
 use crate::engine::{ExchangeState, Identity, Pair, StoreValue};
 use crate::frontier::QueuedUrl;
@@ -230,7 +230,7 @@ fn renew_checkpoint(
     answers::visit(&mut renewing)?;
     next.statistics.pages_stored = next.statistics.pages_stored.min(pages_stored);
     next.number = number + 1;
-    rests::carry_over(disk, dir, number, next.number)?;
+    hold_log::carry_over(disk, dir, number, next.number)?;
     match seeds::renew(disk, dir, number, next.number) {
         Ok(Kept::All) => {}
         Ok(Kept::Readable) => notice(
@@ -253,7 +253,7 @@ fn renew_checkpoint(
 /// Removes what only the checkpoint before named. Anyone who opens the crawl would do it as well.
 fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Result<()> {
     checkpoint::remove_others(disk, dir, next.number)?;
-    for (of, path) in rests::files(disk, dir)? {
+    for (of, path) in hold_log::files(disk, dir)? {
         if of != next.number {
             disk.remove(&path)?;
         }

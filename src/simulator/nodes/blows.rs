@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::plan::{Blow, Over, TROUBLES, WHIMS};
 use super::{World, of};
 use crate::clock::Clock;
-use crate::cluster::simulated::{Troubles, Way};
+use crate::cluster::simulated::{Connectivity, Troubles};
 use crate::disk::simulated::{Fault, Restart};
 use crate::store::simulated::{Reach, Whims};
 
@@ -21,7 +21,7 @@ impl World {
         for over in over {
             match over {
                 Over::Store(node) => self.set_reach(node, Reach::Whole),
-                Over::Registry(node) => self.set_way(node, Way::Whole),
+                Over::Registry(node) => self.set_connectivity(node, Connectivity::Whole),
                 Over::StoreAway => self.store.set_away(false),
                 Over::RegistryAway => self.set_away(false),
                 Over::StoreWild => self.store.set_whims(Whims::default()),
@@ -56,8 +56,8 @@ impl World {
                 self.set_reach(node, reach);
                 self.overs.push((now + time, Over::Store(node)));
             }
-            Blow::RegistryCut { node, way, time } => {
-                self.set_way(node, way);
+            Blow::RegistryCut { node, connectivity, time } => {
+                self.set_connectivity(node, connectivity);
                 self.overs.push((now + time, Over::Registry(node)));
             }
             Blow::StoreAway { time } => {
@@ -84,9 +84,9 @@ impl World {
         self.nodes[node].client.set_reach(reach);
     }
 
-    fn set_way(&mut self, node: usize, way: Way) {
-        self.nodes[node].way = way;
-        self.nodes[node].session.iter().for_each(|session| session.ownership.set_way(way));
+    fn set_connectivity(&mut self, node: usize, connectivity: Connectivity) {
+        self.nodes[node].connectivity = connectivity;
+        self.nodes[node].session.iter().for_each(|session| session.ownership.set_connectivity(connectivity));
     }
 
     fn set_away(&mut self, is_away: bool) {

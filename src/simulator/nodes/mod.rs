@@ -33,7 +33,7 @@ use super::network::{Asker, millis};
 use super::{BEGIN, Held, baton, judge::hosts};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::cluster::clocks::{Clocks, Micros};
-use crate::cluster::simulated::{LeaseTerms, SimulatedRegistry, Way};
+use crate::cluster::simulated::{Connectivity, LeaseTerms, SimulatedRegistry};
 use crate::cluster::{Ownership, QuotaRecord};
 use crate::disk::simulated::Restart;
 use crate::engine::Identity;
@@ -72,7 +72,7 @@ struct Node {
     name: String,
     machine: Machine,
     client: SimulatedClient,
-    way: Way,
+    connectivity: Connectivity,
     reach: Reach,
     session: Option<Session>,
     /// It does nothing before this time.
@@ -124,7 +124,7 @@ impl World {
         let registry = SimulatedRegistry::new(case.shards, QuotaRecord::default(), clocks, LEASE, case.seed ^ 0x4e6);
         let store = SimulatedStore::new(case.seed ^ 0x5707e);
         let seeds = first.seeds().len() as u64;
-        let operator = registry.join("operator", Way::Whole, baton::pass).expect("nobody has the name");
+        let operator = registry.join("operator", Connectivity::Whole, baton::pass).expect("nobody has the name");
         operator.put_seeds("seeds/1", seeds).map_err(|error| Violation::new(Clause::Ends, error.to_string()))?;
         operator.leave();
         if case.mistake == Some(Mistake::Unfenced) {
@@ -136,7 +136,7 @@ impl World {
             name: format!("node-{index}"),
             machine,
             client: store.client(),
-            way: Way::Whole,
+            connectivity: Connectivity::Whole,
             reach: Reach::Whole,
             session: None,
             still_until: BEGIN,
@@ -233,7 +233,7 @@ impl World {
         if self.nodes[node].session.is_none() {
             return self.begin(node);
         }
-        let reaches = self.nodes[node].way == Way::Whole && !self.away;
+        let reaches = self.nodes[node].connectivity == Connectivity::Whole && !self.away;
         let Node { machine, session: Some(session), .. } = &mut self.nodes[node] else { return Ok(()) };
         (machine.true_now, machine.clock_now) = (millis(now.since(BEGIN)), now);
         let mut done = session.look_around(machine, reaches, &mut self.rng);
@@ -304,7 +304,7 @@ impl World {
     fn begin(&mut self, node: usize) -> Result<(), Violation> {
         let now = self.clock.now();
         let begun = &mut self.nodes[node];
-        let ownership = self.registry.join(&begun.name, begun.way, baton::pass);
+        let ownership = self.registry.join(&begun.name, begun.connectivity, baton::pass);
         let Some(ownership) = ownership.filter(|_| self.registry.end().is_none()) else {
             begun.still_until = now + PAUSE;
             return Ok(());

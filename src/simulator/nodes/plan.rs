@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::cluster::simulated::{Troubles, Way};
+use crate::cluster::simulated::{Connectivity, Troubles};
 use crate::disk::simulated::Restart;
 use crate::simulator::case::{Case, pick};
 use crate::store::simulated::{Reach, Whims};
@@ -23,7 +23,7 @@ pub(super) enum Blow {
     /// It is cut off from the store.
     StoreCut { node: usize, reach: Reach, time: Duration },
     /// It is cut off from the registry.
-    RegistryCut { node: usize, way: Way, time: Duration },
+    RegistryCut { node: usize, connectivity: Connectivity, time: Duration },
     /// The store is away for all.
     StoreAway { time: Duration },
     /// The registry is away for all.
@@ -86,7 +86,11 @@ fn blow(rng: &mut fastrand::Rng, nodes: usize) -> Blow {
         4..7 => Blow::StandsStill { node, time },
         7 => Blow::Stops { node, back },
         8 => Blow::StoreCut { node, reach: if rng.bool() { Reach::Nothing } else { Reach::NoAnswers }, time },
-        9 | 10 => Blow::RegistryCut { node, way: if rng.bool() { Way::Nothing } else { Way::NoAnswers }, time },
+        9 | 10 => Blow::RegistryCut {
+            node,
+            connectivity: if rng.bool() { Connectivity::Nothing } else { Connectivity::NoAnswers },
+            time,
+        },
         11 if rng.bool() => Blow::StoreAway { time },
         11 => Blow::RegistryAway { time },
         12 => Blow::StoreWild { time },

@@ -115,7 +115,7 @@ impl Session {
             ownership: ownership.clone(),
             heads,
             shipments,
-            heard: None,
+            on_head: None,
             commits: Arc::new(Commits::default()),
         };
         let now = clock.now();

@@ -47,14 +47,14 @@ pub struct Browser {
     from: Receiver<Value>,
     calls: u64,
     session: String,
-    pub heard: Heard,
+    pub messages: PageMessages,
     _alone: MutexGuard<'static, ()>,
     _profile: tempfile::TempDir,
 }
 
 /// Messages that came besides the answers.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct PageMessages {
     /// Errors and warnings on the page's console, and exceptions.
     pub problems: Vec<String>,
     /// The same of frames in it.
@@ -99,8 +99,8 @@ impl Browser {
                 }
             }
         });
-        let (session, heard) = (String::new(), Heard::default());
-        let mut browser = Browser { child, to, from, calls: 0, session, heard, _alone: alone, _profile: profile };
+        let (session, messages) = (String::new(), PageMessages::default());
+        let mut browser = Browser { child, to, from, calls: 0, session, messages, _alone: alone, _profile: profile };
         let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let attached = json!({ "targetId": target["targetId"], "flatten": true });
         browser.session = browser.call("Target.attachToTarget", &attached)["sessionId"].as_str().unwrap().to_owned();
@@ -155,11 +155,11 @@ impl Browser {
         let problem = match method {
             "Network.requestWillBeSent" | "Network.webSocketCreated" => {
                 let url = told["request"]["url"].as_str().or(told["url"].as_str()).unwrap().to_owned();
-                self.heard.requests.push((told["requestId"].as_str().unwrap().to_owned(), url));
+                self.messages.requests.push((told["requestId"].as_str().unwrap().to_owned(), url));
                 return;
             }
             "Network.loadingFailed" if told["blockedReason"] == "csp" => {
-                self.heard.requests.retain(|(id, _)| told["requestId"].as_str() != Some(id));
+                self.messages.requests.retain(|(id, _)| told["requestId"].as_str() != Some(id));
                 return;
             }
             "Target.attachedToTarget" => {
@@ -170,12 +170,12 @@ impl Browser {
                 self.send("Runtime.runIfWaitingForDebugger", &json!({}), &frame);
                 // the first one is the page itself
                 if !self.session.is_empty() && frame != self.session {
-                    self.heard.frames.push(frame);
+                    self.messages.frames.push(frame);
                 }
                 return;
             }
             "Target.detachedFromTarget" => {
-                self.heard.frames.retain(|frame| told["sessionId"].as_str() != Some(frame));
+                self.messages.frames.retain(|frame| told["sessionId"].as_str() != Some(frame));
                 return;
             }
             "Log.entryAdded" if matches!(told["entry"]["level"].as_str(), Some("error" | "warning")) => {
@@ -188,8 +188,8 @@ impl Browser {
             _ => return,
         };
         match session == self.session {
-            true => self.heard.problems.push(problem),
-            false => self.heard.frame_problems.push(problem),
+            true => self.messages.problems.push(problem),
+            false => self.messages.frame_problems.push(problem),
         }
     }
 
@@ -227,7 +227,7 @@ impl Browser {
         while self.value(&asked) != true {
             if start.elapsed() > PATIENCE {
                 let page = self.text("document.body.innerText");
-                panic!("never true: {expression}\n{:?}\n{page}", self.heard.problems);
+                panic!("never true: {expression}\n{:?}\n{page}", self.messages.problems);
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -288,7 +288,7 @@ impl Browser {
     pub fn assert_quiet(&mut self, origin: &str) {
         // what came meanwhile is heard with the next answer
         self.value("0");
-        assert!(self.heard.problems.is_empty(), "{:#?}", self.heard.problems);
+        assert!(self.messages.problems.is_empty(), "{:#?}", self.messages.problems);
         self.assert_alone(origin);
     }
 
@@ -301,7 +301,7 @@ impl Browser {
         // that a request was held back is told after the request
         loop {
             self.value("0");
-            let foreign: Vec<_> = self.heard.requests.iter().filter(|(_, url)| !own(url)).collect();
+            let foreign: Vec<_> = self.messages.requests.iter().filter(|(_, url)| !own(url)).collect();
             if foreign.is_empty() {
                 return;
             }

@@ -66,9 +66,9 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     // the frame has a session of its own once it is there
     let start = Instant::now();
     let html = loop {
-        assert!(start.elapsed() < PATIENCE, "no frame: {:?}", browser.heard);
+        assert!(start.elapsed() < PATIENCE, "no frame: {:?}", browser.messages);
         browser.value("0");
-        let frames = browser.heard.frames.clone();
+        let frames = browser.messages.frames.clone();
         let found = frames.iter().find_map(|frame| document(&mut browser, frame)).filter(|html| html.contains("Evil"));
         if let Some(html) = found {
             break html;
@@ -84,7 +84,7 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     }
     assert!(browser.text("document.title").contains("crawler"));
     browser.assert_quiet(&console.origin());
-    let blocked = browser.heard.frame_problems.iter().any(|problem| problem.contains("script"));
-    assert!(blocked, "nothing tried to run: {:?}", browser.heard.frame_problems);
+    let blocked = browser.messages.frame_problems.iter().any(|problem| problem.contains("script"));
+    assert!(blocked, "nothing tried to run: {:?}", browser.messages.frame_problems);
     assert_eq!(heard(), Err(ErrorKind::WouldBlock), "the preview has connected to where the page wants");
 }

@@ -17,7 +17,7 @@ const STEPS: usize = 60;
 
 /// Answers that a node had about a head.
 #[derive(Debug, Default)]
-struct Told {
+struct HeadAnswers {
     /// Epoch, number and revision of those that count.
     accepted: Vec<(u64, u64, u64)>,
     /// Epoch and number of those whose shard was lost before there was an answer.
@@ -30,32 +30,32 @@ fn etcds_history_is_what_the_nodes_were_told() {
     made(&members, 1, None);
     let seed = std::env::var("TEST_SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("TEST_SEED={seed}");
-    let told = Mutex::new(Told::default());
+    let answers = Mutex::new(HeadAnswers::default());
     thread::scope(|scope| {
         for (at, name) in ["a", "b"].into_iter().enumerate() {
-            let (members, told) = (&members, &told);
-            scope.spawn(move || fight(members, name, Rng::with_seed(seed + at as u64), told));
+            let (members, answers) = (&members, &answers);
+            scope.spawn(move || fight(members, name, Rng::with_seed(seed + at as u64), answers));
         }
     });
-    let mut told = told.into_inner().unwrap();
-    told.accepted.sort_unstable_by_key(|(_, _, revision)| *revision);
-    println!("{} heads were accepted, {} refused", told.accepted.len(), told.refused.len());
-    let history = history(&members, told.accepted.last().map_or(0, |last| last.2));
+    let mut answers = answers.into_inner().unwrap();
+    answers.accepted.sort_unstable_by_key(|(_, _, revision)| *revision);
+    println!("{} heads were accepted, {} refused", answers.accepted.len(), answers.refused.len());
+    let history = history(&members, answers.accepted.last().map_or(0, |last| last.2));
     // one that was put without an answer may have been gone on from by the next owner, before it was sent again
     let overtaken = |at: usize| {
         let (epoch, number, _) = history[at];
-        let is_refused = told.refused.contains(&(epoch, number));
+        let is_refused = answers.refused.contains(&(epoch, number));
         is_refused && history.get(at + 1).is_some_and(|next| next.0 > epoch)
     };
     let answered: Vec<_> = (0..history.len()).filter(|&at| !overtaken(at)).map(|at| history[at]).collect();
-    assert_eq!(answered, told.accepted);
+    assert_eq!(answered, answers.accepted);
     for pair in history.windows(2) {
         assert!(pair[0].0 <= pair[1].0 && pair[0].1 + 1 == pair[1].1, "heads only move forward: {pair:?}");
     }
 }
 
 /// One node: claims, commits, gives up, loses its lease.
-fn fight(members: &Members, name: &str, mut rng: Rng, told: &Mutex<Told>) {
+fn fight(members: &Members, name: &str, mut rng: Rng, answers: &Mutex<HeadAnswers>) {
     let proxy = Proxy::new(members.port(0));
     let node = node(vec![proxy.endpoint()], name);
     let mut mine: Option<(Claimed, u64)> = None;
@@ -77,7 +77,7 @@ fn fight(members: &Members, name: &str, mut rng: Rng, told: &Mutex<Told>) {
                     proxy.let_go();
                     mine = Some((claimed, number));
                 }
-                _ => mine = commit(&node, claimed, number + 1, told),
+                _ => mine = commit(&node, claimed, number + 1, answers),
             },
         }
     }
@@ -99,16 +99,16 @@ fn claim(node: &EtcdOwnership) -> Option<(Claimed, u64)> {
 }
 
 /// The shard with its number, if the head was accepted.
-fn commit(node: &EtcdOwnership, claimed: Claimed, number: u64, told: &Mutex<Told>) -> Option<(Claimed, u64)> {
+fn commit(node: &EtcdOwnership, claimed: Claimed, number: u64, answers: &Mutex<HeadAnswers>) -> Option<(Claimed, u64)> {
     let answer = node.commit(&claimed, &head(&claimed, number));
-    let mut told = told.lock().unwrap();
+    let mut answers = answers.lock().unwrap();
     match answer {
         Ok(revision) => {
-            told.accepted.push((claimed.epoch, number, revision));
+            answers.accepted.push((claimed.epoch, number, revision));
             Some((claimed, number))
         }
         Err(CommitError::Refused { .. }) => {
-            told.refused.push((claimed.epoch, number));
+            answers.refused.push((claimed.epoch, number));
             None
         }
         Err(error) => panic!("{error}"),

@@ -10,7 +10,7 @@ use crawler::contract::{
     Addressed, Fault, FetchFailed, FetchJob, RenderWish, Reply, ReplyTo, RequestSettings, ResolveJob, Response, Target,
     Unresolved,
 };
-use crawler::fetch::{Arrived, FetchLine, FetchOptions, Fetcher};
+use crawler::fetch::{Arrived, FetchHandle, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Hops, HostId, Provenance};
 use crawler::web::address::AddressGuard;
@@ -29,7 +29,7 @@ pub type Outcome = Result<Response, Box<FetchFailed>>;
 
 /// A fetch executor.
 pub struct Client {
-    line: Option<FetchLine>,
+    requests: Option<FetchHandle>,
     fetcher: Fetcher,
     clock: Arc<dyn Clock>,
     answers: Receiver<Arrived>,
@@ -91,7 +91,7 @@ impl Client {
         let (replies_in, replies) = bounded(PLACES);
         let fetcher = Fetcher::start(options, AddressGuard::new(&allowed), clock.clone(), answers_in).unwrap();
         let reply = ReplyTo::new(0, move |reply| replies_in.send(reply).unwrap());
-        Client { line: Some(fetcher.line()), fetcher, clock, answers, replies, reply }
+        Client { requests: Some(fetcher.handle()), fetcher, clock, answers, replies, reply }
     }
 
     /// Begins a request to `addresses`; without any the name is asked for.
@@ -119,12 +119,12 @@ impl Client {
             render: RenderWish::No,
             id_seed: 0,
         };
-        self.line.as_ref().unwrap().fetch(Addressed { job, reply: self.reply.clone() });
+        self.requests.as_ref().unwrap().fetch(Addressed { job, reply: self.reply.clone() });
     }
 
     /// The engine whose requests they are is gone.
     pub fn hang_up(&mut self) {
-        self.line = None;
+        self.requests = None;
     }
 
     /// Returns the outcome of a request that was begun.

@@ -10,15 +10,15 @@ use super::web::NOTE;
 impl Moves<'_> {
     /// All that the engine of `shard` at `node` may do.
     pub fn of_engine(&mut self, node: usize, shard: usize) {
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         let is_owner = self.from.shards[shard].owner == engine.claim;
         if !is_owner {
             let action = Action::new("notices that its claim is gone");
-            self.change(action, node, shard, |seat| seat.engine = Engine::default());
+            self.change(action, node, shard, |replica| replica.engine = Engine::default());
         }
         if self.from.has_ended {
             let action = Action::new("ends with the crawl");
-            self.change(action, node, shard, |seat| seat.engine = Engine::default());
+            self.change(action, node, shard, |replica| replica.engine = Engine::default());
         }
         self.hearing(node, shard);
         let work = self.model.of(engine.work);
@@ -41,7 +41,7 @@ impl Moves<'_> {
         if by_node && (0..shard).any(runs) {
             return;
         }
-        let (known, revision) = (self.seat(node, shard).engine.known, self.from.revision);
+        let (known, revision) = (self.replica(node, shard).engine.known, self.from.revision);
         if known == revision {
             return;
         }
@@ -56,29 +56,29 @@ impl Moves<'_> {
     }
 
     pub fn fetches(&mut self, node: usize, shard: usize, work: &Checkpoint) {
-        let seat = self.seat(node, shard);
-        let durable = self.model.of(seat.directory.checkpoint).round;
+        let replica = self.replica(node, shard);
+        let durable = self.model.of(replica.directory.checkpoint).round;
         for (page, url) in work.urls.iter().enumerate().filter(|(_, url)| url.stage == Stage::Queued) {
             let round = url.round;
             let count = self.from.fetches[page][round as usize];
             // the own seeds of a round wait until the round is in a checkpoint
             let is_held = round > durable && url.taken[round as usize] == 0;
-            let may_fetch = self.model.bounds.quota == 0 || work.pages() < seat.engine.granted;
+            let may_fetch = self.model.bounds.quota == 0 || work.pages() < replica.engine.granted;
             if count == self.model.bounds.fetches || is_held || !may_fetch {
                 continue;
             }
             let mut after = *work;
-            let free = seat.directory.archive.iter().position(|page| page.number == 0);
+            let free = replica.directory.archive.iter().position(|page| page.number == 0);
             let Some(free) = free.filter(|_| after.store(self.model.bounds.web, shard, page, count, round, round))
             else {
                 continue;
             };
             let mut state = *self.from;
             state.fetches[page][round as usize] += 1;
-            let seat = &mut state.nodes[node][shard];
-            seat.engine.work = self.model.id(after);
+            let replica = &mut state.nodes[node][shard];
+            replica.engine.work = self.model.id(after);
             let number = work.number + 1;
-            seat.directory.archive[free] = Archived { number, page: page as u8, version: count, round };
+            replica.directory.archive[free] = Archived { number, page: page as u8, version: count, round };
             self.add(Action::new("fetches page").node(node).shard(shard).detail(page), state);
             if self.model.bounds.in_order {
                 return;
@@ -88,7 +88,7 @@ impl Moves<'_> {
 
     /// It reads the next frame of some sender; of each one, one job is out at most.
     fn reads(&mut self, node: usize, shard: usize, work: &Checkpoint) {
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         if engine.pending != 0 {
             let (sender, number, frame) = (engine.pending / 32 - 1, engine.pending / 4 % 8, engine.pending % 4);
             let file = self.model.file(self.from, sender.into(), number);
@@ -97,7 +97,7 @@ impl Moves<'_> {
             link.into_iter().for_each(|link| after.admit(link));
             let id = self.model.id(after);
             let action = Action::new("admits what it read before");
-            self.change(action, node, shard, |seat| (seat.engine.work, seat.engine.pending) = (id, 0));
+            self.change(action, node, shard, |replica| (replica.engine.work, replica.engine.pending) = (id, 0));
             return;
         }
         let mut news = self.model.news(self.from, shard, &engine);
@@ -125,7 +125,7 @@ impl Moves<'_> {
     fn read(&mut self, node: usize, shard: usize, work: &Checkpoint, sender: usize, number: u8, frames: u8) {
         let action = Action::new("reads the links of shard").node(node).shard(shard).detail(sender);
         let shared = &self.from.shards[sender];
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         let file = self.model.file(self.from, sender, number);
         if file.claim != 0 && shared.objects & Name::Links.bit(file.claim, number) == 0 {
             // without its claim a reader drops the shard; with it this is damage
@@ -156,18 +156,18 @@ impl Moves<'_> {
         let is_last = usize::from(frames) + 1 >= section.len();
         after.positions[sender] = if is_last { (number + 1, 0) } else { (number, frames + 1) };
         let id = self.model.id(after);
-        self.change(action, node, shard, |seat| (seat.engine.work, seat.engine.pending) = (id, pending));
+        self.change(action, node, shard, |replica| (replica.engine.work, replica.engine.pending) = (id, pending));
     }
 
     /// It makes a checkpoint, where one would bring something.
     fn cuts(&mut self, node: usize, shard: usize, work: &Checkpoint) {
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         let Some(cut) = self.model.cut(self.from, &engine, shard, work) else { return };
         let mut state = *self.from;
-        let seat = &mut state.nodes[node][shard];
-        seat.engine.work =
+        let replica = &mut state.nodes[node][shard];
+        replica.engine.work =
             self.model.id(Checkpoint { claim: 0, era: 0, read_to: 0, links_at: 0, is_idle: false, ..cut });
-        (seat.engine.cut, seat.engine.step) = (self.model.id(cut), Step::Cut);
+        (replica.engine.cut, replica.engine.step) = (self.model.id(cut), Step::Cut);
         if !self.model.bounds.fine {
             self.model.make_durable(&mut state, node, shard);
         }
@@ -244,15 +244,15 @@ impl Model {
 
     /// The local checkpoint exists: what lay behind the one before is in it.
     pub fn make_durable(&self, state: &mut State, node: usize, shard: usize) {
-        let seat = &mut state.nodes[node][shard];
-        let number = self.of(seat.engine.cut).number;
-        seat.engine.step = Step::Durable;
-        seat.directory.checkpoint = seat.engine.cut;
-        for page in &mut seat.directory.archive {
+        let replica = &mut state.nodes[node][shard];
+        let number = self.of(replica.engine.cut).number;
+        replica.engine.step = Step::Durable;
+        replica.directory.checkpoint = replica.engine.cut;
+        for page in &mut replica.directory.archive {
             if page.number <= number {
                 *page = Archived::default();
             }
         }
-        seat.directory.archive.sort_unstable_by_key(|page| std::cmp::Reverse(*page));
+        replica.directory.archive.sort_unstable_by_key(|page| std::cmp::Reverse(*page));
     }
 }

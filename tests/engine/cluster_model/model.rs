@@ -5,7 +5,7 @@ use crawler::exchange::{Head as CodeHead, HeadAt, Idle, News, OutFile, Position,
 
 use super::bounds::{Bounds, Mistake};
 use super::checkpoint::{Checkpoint, Contents, Id, LinkFile, OF_THIS_COMMIT};
-use super::state::{Engine, Head, Kind, Seat, State, Step, Transaction};
+use super::state::{Engine, Head, Kind, Replica, State, Step, Transaction};
 use super::web::LIST;
 
 /// A configuration with the contents that were met in it.
@@ -180,17 +180,17 @@ impl Model {
     pub fn settled(&self, mut state: State) -> State {
         let from = state;
         for (shard, shared) in state.shards[..self.bounds.shards].iter_mut().enumerate() {
-            for seat in state.nodes[..self.bounds.nodes].iter_mut().map(|node| &mut node[shard]) {
-                if seat.engine.claim == 0 {
+            for replica in state.nodes[..self.bounds.nodes].iter_mut().map(|node| &mut node[shard]) {
+                if replica.engine.claim == 0 {
                     continue;
                 }
-                if !self.bounds.deposed && seat.engine.claim != shared.owner {
-                    seat.engine = Engine::default();
+                if !self.bounds.deposed && replica.engine.claim != shared.owner {
+                    replica.engine = Engine::default();
                 } else if !self.bounds.lag {
-                    self.hear(&from, &mut seat.engine, shard, from.revision);
+                    self.hear(&from, &mut replica.engine, shard, from.revision);
                 }
-                let known = seat.engine.known;
-                for (heard, of) in seat.engine.heard.iter_mut().zip(&from.shards) {
+                let known = replica.engine.known;
+                for (heard, of) in replica.engine.heard.iter_mut().zip(&from.shards) {
                     if of.heads[*heard as usize].revision <= known {
                         *heard = 0;
                     }
@@ -222,8 +222,8 @@ impl Model {
         if kind == Kind::Nothing {
             return true;
         }
-        let waits = |seat: &Seat| {
-            let engine = &seat.engine;
+        let waits = |replica: &Replica| {
+            let engine = &replica.engine;
             engine.claim == claim
                 && match kind {
                     Kind::Commit => engine.step == Step::Sent && engine.cut != 0,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::checkpoint::SHARDS;
 use super::model::Model;
-use super::state::{Seat, State};
+use super::state::{Replica, State};
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl<'a> Moves<'a> {
         let unfetched = pages.filter(|(page, fetches)| page.is_seed && fetches[0] == 0).map(|(page, _)| page.owner);
         let next = unfetched.min();
         if let Some(shard) = next {
-            let work = self.model.of(self.seat(homes[shard], shard).engine.work);
+            let work = self.model.of(self.replica(homes[shard], shard).engine.work);
             self.fetches(homes[shard], shard, &work);
         }
         next.is_some()
@@ -121,14 +121,14 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// The seat after a change.
-    pub fn change(&mut self, action: Action, node: usize, shard: usize, change: impl FnOnce(&mut Seat)) {
+    /// The replica after a change.
+    pub fn change(&mut self, action: Action, node: usize, shard: usize, change: impl FnOnce(&mut Replica)) {
         let mut state = *self.from;
         change(&mut state.nodes[node][shard]);
         self.add(action.node(node).shard(shard), state);
     }
 
-    pub fn seat(&self, node: usize, shard: usize) -> &'a Seat {
+    pub fn replica(&self, node: usize, shard: usize) -> &'a Replica {
         &self.from.nodes[node][shard]
     }
 }

@@ -4,7 +4,7 @@ use super::bounds::Mistake;
 use super::checkpoint::{Checkpoint, Name};
 use super::model::Model;
 use super::moves::{Action, Moves};
-use super::state::{Archived, Directory, Engine, Head, Late, Seat, State, Step};
+use super::state::{Archived, Directory, Engine, Head, Late, Replica, State, Step};
 use super::web::LIST;
 
 /// A claim under which a shard is opened.
@@ -48,13 +48,13 @@ impl Moves<'_> {
         let opened = self.model.open(&state, &state.nodes[node][shard], shard, claim);
         let action = action.node(node).shard(shard);
         match opened {
-            Ok(seat) => {
-                state.nodes[node][shard] = seat;
+            Ok(replica) => {
+                state.nodes[node][shard] = replica;
                 if self.model.bounds.own_first {
                     // the node has waited until its watch had brought everything up to the claim
-                    for (hearer, seat) in state.nodes[node].iter_mut().enumerate() {
-                        if seat.engine.claim != 0 {
-                            self.model.hear(self.from, &mut seat.engine, hearer, self.from.revision);
+                    for (hearer, replica) in state.nodes[node].iter_mut().enumerate() {
+                        if replica.engine.claim != 0 {
+                            self.model.hear(self.from, &mut replica.engine, hearer, self.from.revision);
                         }
                     }
                 }
@@ -67,21 +67,21 @@ impl Moves<'_> {
     /// Adds the moves of a node as a whole.
     pub fn of_node(&mut self, node: usize) {
         let (bounds, from) = (&self.model.bounds, self.from);
-        let runs = from.nodes[node].iter().any(|seat| seat.engine.claim != 0);
-        let has_disk = from.nodes[node].iter().any(|seat| seat.directory.checkpoint != 0);
+        let runs = from.nodes[node].iter().any(|replica| replica.engine.claim != 0);
+        let has_disk = from.nodes[node].iter().any(|replica| replica.directory.checkpoint != 0);
         if runs && from.kills < bounds.kills {
             let mut state = *from;
             state.kills += 1;
-            state.nodes[node].iter_mut().for_each(|seat| seat.engine = Engine::default());
+            state.nodes[node].iter_mut().for_each(|replica| replica.engine = Engine::default());
             self.add(Action::new("is killed").node(node), state);
             self.killed_late(node, &state);
         }
         if runs && from.power_cuts < bounds.power_cuts {
             let mut state = *from;
             state.power_cuts += 1;
-            for seat in &mut state.nodes[node] {
-                seat.engine = Engine::default();
-                seat.directory.archive = Default::default();
+            for replica in &mut state.nodes[node] {
+                replica.engine = Engine::default();
+                replica.directory.archive = Default::default();
             }
             self.add(Action::new("loses power, and what was not synced").node(node), state);
         }
@@ -126,11 +126,11 @@ pub fn next_deleted(todo: u64) -> u64 {
 impl Model {
     /// Opens the shard under `claim`, from the directory if that is of the head, else from
     /// the store.
-    fn open(&self, state: &State, seat: &Seat, shard: usize, claim: Claim) -> Result<Seat, String> {
+    fn open(&self, state: &State, replica: &Replica, shard: usize, claim: Claim) -> Result<Replica, String> {
         let head = state.shards[shard].head();
         let shipped = self.of(head.content);
         let key = (shipped.claim, shipped.number);
-        let directory = seat.directory;
+        let directory = replica.directory;
         let local = (directory.checkpoint != 0).then(|| self.of(directory.checkpoint));
         let is_noted = match self.bounds.mistake {
             Some(Mistake::DirectoryByNumber) => directory.committed.1.max(directory.offered.1) == key.1,
@@ -172,7 +172,7 @@ impl Model {
         engine.work = self.id(self.replayed(state, content, &archive, shard, engine.known));
         let known = engine.known;
         self.hear(state, &mut engine, shard, known);
-        Ok(Seat { engine, directory })
+        Ok(Replica { engine, directory })
     }
 
     /// The link files that the head names, as its manifest has them: under which claim, and since when.

@@ -156,7 +156,7 @@ impl Moves<'_> {
 
     /// Adds what an engine asks the registry for apart from commits: the end, and pages.
     pub fn asking(&mut self, node: usize, shard: usize) {
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         let expects = want_at(self.from, engine.known);
         let end = Transaction { kind: Kind::End, expects, ..Transaction::default() };
         let is_sent = self.from.in_flight.iter().any(|transaction| transaction.kind == Kind::End);
@@ -172,7 +172,7 @@ impl Moves<'_> {
     }
 
     fn asks_for_pages(&mut self, node: usize, shard: usize) {
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         let work = self.model.of(engine.work);
         let expects = self.from.quota_revision;
         let base = Transaction { shard: shard as u8, claim: engine.claim, expects, ..Transaction::default() };
@@ -181,7 +181,9 @@ impl Moves<'_> {
                 // it was done, or never will be: what there is now is the answer
                 let granted = self.from.shards[shard].granted;
                 let action = Action::new("reads how many pages it has");
-                self.change(action, node, shard, |seat| (seat.engine.granted, seat.engine.asks) = (granted, 0));
+                self.change(action, node, shard, |replica| {
+                    (replica.engine.granted, replica.engine.asks) = (granted, 0)
+                });
             }
             return;
         }
@@ -258,7 +260,7 @@ impl Model {
         let mut state = *from;
         state.era += 1;
         state.in_flight = Default::default();
-        state.nodes.iter_mut().flatten().for_each(|seat| seat.engine = Engine::default());
+        state.nodes.iter_mut().flatten().for_each(|replica| replica.engine = Engine::default());
         state.revision = self.bounds.shards as u8;
         for shard in self.shards() {
             if let Err(broken) = self.recover_shard(&mut state.shards[shard], shard) {
@@ -318,7 +320,7 @@ impl Model {
 fn restored(from: &State) -> State {
     let mut state = State { restored: true, revision: from.revision - 1, ..*from };
     state.in_flight = Default::default();
-    state.nodes.iter_mut().flatten().for_each(|seat| seat.engine = Engine::default());
+    state.nodes.iter_mut().flatten().for_each(|replica| replica.engine = Engine::default());
     for shared in &mut state.shards {
         shared.owner = 0;
         if shared.head().revision > state.revision {

@@ -87,7 +87,7 @@ pub fn search(bounds: Bounds, states_max: usize) -> Found {
     let mut search =
         Search { model: Model::new(bounds), seen: HashSet::default(), origins: Vec::new(), waiting: VecDeque::new() };
     let first = search.model.first();
-    search.meet(first, Origin { at: 0, choice: 0 }, 0);
+    search.remember(first, Origin { at: 0, choice: 0 }, 0);
     let (mut moves, mut ends, mut depth) = (0, 0, 0);
     while let Some((at, steps, bytes)) = search.waiting.pop_front() {
         depth = steps;
@@ -96,7 +96,7 @@ pub fn search(bounds: Bounds, states_max: usize) -> Found {
             moves += 1;
             let broken = match next.broken {
                 Some(broken) => Err(broken),
-                None if search.meet(next.state, Origin { at, choice: choice as u16 }, steps + 1) => {
+                None if search.remember(next.state, Origin { at, choice: choice as u16 }, steps + 1) => {
                     ends += usize::from(next.state.has_ended && !search.model.may_reopen(&next.state));
                     search.model.broken(&next.state)
                 }
@@ -114,7 +114,7 @@ pub fn search(bounds: Bounds, states_max: usize) -> Found {
 
 impl Search {
     /// Remembers `state`; `false` for one that was met before.
-    fn meet(&mut self, state: State, origin: Origin, steps: u32) -> bool {
+    fn remember(&mut self, state: State, origin: Origin, steps: u32) -> bool {
         let bytes = state.pack();
         let mut hasher = DefaultHasher::new();
         hasher.write(&bytes);

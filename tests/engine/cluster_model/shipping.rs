@@ -9,7 +9,7 @@ use super::state::{Engine, Kind, Late, Shared, State, Step, Transaction};
 
 impl Moves<'_> {
     pub fn shipping(&mut self, node: usize, shard: usize) {
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         if engine.cut != 0 {
             match engine.step {
                 Step::Cut => {
@@ -59,11 +59,11 @@ impl Moves<'_> {
         if put(&mut arrived.shards[shard], bit, content).is_ok() {
             self.add(Action::new("ships the next object").node(node).shard(shard).unanswered(), arrived);
         }
-        self.is_on_its_way("ships the next object, which is on its way", node, shard, bit, content);
+        self.is_in_transit("ships the next object, which is on its way", node, shard, bit, content);
     }
 
     /// A put, or a deletion where there is no content, arrives later.
-    fn is_on_its_way(&mut self, what: &'static str, node: usize, shard: usize, bit: u64, content: Id) {
+    fn is_in_transit(&mut self, what: &'static str, node: usize, shard: usize, bit: u64, content: Id) {
         if self.from.late.object == 0 {
             let late = Late { shard: shard as u8, object: bit.trailing_zeros() as u8 + 1, content };
             self.add(Action::new(what).node(node).shard(shard), State { late, ..*self.from });
@@ -72,12 +72,12 @@ impl Moves<'_> {
 
     /// Notes the checkpoint as offered, and sends the transaction.
     fn sends(&mut self, node: usize, shard: usize, mut state: State) {
-        let shipped = self.model.shipped(self.from, &self.seat(node, shard).engine, shard);
-        let seat = &mut state.nodes[node][shard];
-        seat.directory.offered = (shipped.claim, shipped.number);
-        seat.engine.step = Step::Sent;
+        let shipped = self.model.shipped(self.from, &self.replica(node, shard).engine, shard);
+        let replica = &mut state.nodes[node][shard];
+        replica.directory.offered = (shipped.claim, shipped.number);
+        replica.engine.step = Step::Sent;
         if self.model.bounds.makes(Mistake::DeletionBeforeCommit) {
-            seat.engine.todo |= self.model.superseded(&self.from.shards[shard], &seat.engine, &shipped);
+            replica.engine.todo |= self.model.superseded(&self.from.shards[shard], &replica.engine, &shipped);
         }
         let transaction = self.model.commit_of(&state, &state.nodes[node][shard].engine, shard);
         if state.send(transaction) {
@@ -91,7 +91,7 @@ impl Moves<'_> {
         if !self.model.bounds.doubt {
             return;
         }
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         let transaction = self.model.commit_of(self.from, &engine, shard);
         let mut state = *self.from;
         if self.from.copies(transaction) < 2 && state.send(transaction) {
@@ -106,12 +106,12 @@ impl Moves<'_> {
     /// Uses the number for another checkpoint, by mistake.
     fn cuts_again(&mut self, node: usize, shard: usize, action: Action) {
         let mut state = *self.from;
-        state.nodes[node][shard].engine = self.model.without_cut(&self.seat(node, shard).engine);
+        state.nodes[node][shard].engine = self.model.without_cut(&self.replica(node, shard).engine);
         self.add(action.node(node).shard(shard), state);
     }
 
     fn deletes(&mut self, node: usize, shard: usize) {
-        let todo = self.seat(node, shard).engine.todo;
+        let todo = self.replica(node, shard).engine.todo;
         if todo == 0 {
             return;
         }
@@ -125,12 +125,12 @@ impl Moves<'_> {
             let mut arrived = *self.from;
             arrived.shards[shard].objects &= !now;
             self.add(action.unanswered(), arrived);
-            self.is_on_its_way("deletes an object, which is on its way", node, shard, next_deleted(todo), 0);
+            self.is_in_transit("deletes an object, which is on its way", node, shard, next_deleted(todo), 0);
         }
     }
 
     fn sweeps(&mut self, node: usize, shard: usize) {
-        let engine = self.seat(node, shard).engine;
+        let engine = self.replica(node, shard).engine;
         let shared = &self.from.shards[shard];
         if !self.model.bounds.sweep || engine.has_swept {
             return;
@@ -147,24 +147,24 @@ impl Moves<'_> {
         let garbage = shared.objects & candidates & !named;
         if garbage != 0 {
             let action = Action::new("lists what nobody names");
-            self.change(action, node, shard, |seat| {
-                seat.engine.todo |= garbage;
-                seat.engine.has_swept = true;
+            self.change(action, node, shard, |replica| {
+                replica.engine.todo |= garbage;
+                replica.engine.has_swept = true;
             });
         }
     }
 
     /// Everything is committed, and the shard goes.
     fn hands_over(&mut self, node: usize, shard: usize) {
-        let seat = self.seat(node, shard);
+        let replica = self.replica(node, shard);
         let shared = &self.from.shards[shard];
-        let has_more = seat.directory.archive.iter().any(|page| page.number != 0);
+        let has_more = replica.directory.archive.iter().any(|page| page.number != 0);
         let may_return = shared.claims < self.model.bounds.claims[shard];
-        if !self.model.bounds.hand_over || seat.engine.cut != 0 || has_more || !may_return {
+        if !self.model.bounds.hand_over || replica.engine.cut != 0 || has_more || !may_return {
             return;
         }
         let mut state = *self.from;
-        let claim = seat.engine.claim;
+        let claim = replica.engine.claim;
         state.nodes[node][shard].engine = Engine::default();
         let transaction = Transaction { kind: Kind::Release, shard: shard as u8, claim, ..Transaction::default() };
         if state.send(transaction) {
@@ -244,10 +244,10 @@ impl Model {
             (file.claim, file.revision) = (engine.name, head.revision);
         }
         work.pack_before = engine.name;
-        let seat = &mut state.nodes[node][shard];
-        seat.directory.committed = (shipped.claim, shipped.number);
-        seat.directory.offered = (0, 0);
-        let engine = &mut seat.engine;
+        let replica = &mut state.nodes[node][shard];
+        replica.directory.committed = (shipped.claim, shipped.number);
+        replica.directory.offered = (0, 0);
+        let engine = &mut replica.engine;
         engine.todo |= todo;
         (engine.head, engine.work, engine.cut, engine.step) = (shipped.number, self.id(work), 0, Step::Cut);
         if self.bounds.own_first {

@@ -83,7 +83,7 @@ pub struct Directory {
 
 /// A node's share in a shard: the engine, and the directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seat {
+pub struct Replica {
     pub engine: Engine,
     pub directory: Directory,
 }
@@ -162,7 +162,7 @@ pub struct Late {
 /// All of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    pub nodes: [[Seat; SHARDS]; NODES],
+    pub nodes: [[Replica; SHARDS]; NODES],
     pub shards: [Shared; SHARDS],
     /// Number of times that it was fetched, by page and round.
     pub fetches: [[u8; 2]; PAGES],
@@ -314,7 +314,7 @@ numbers_of! {
     Engine { claim, name, head, claimed, work, cut, step, todo, has_swept, known, heard, pending, granted, asks }
     Archived { number, page, version, round }
     Directory { checkpoint, committed, offered, archive }
-    Seat { engine, directory }
+    Replica { engine, directory }
     Head { content, revision, read_to, links_at }
     Shared { owner, claims, claims_before, heads, newest, objects, contents, granted }
     Transaction { kind, shard, claim, expects, content }

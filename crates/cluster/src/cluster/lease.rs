@@ -176,12 +176,12 @@ mod tests {
     const LASTS: Duration = Duration::from_secs(20);
 
     #[derive(Debug, Default)]
-    struct Hands {
+    struct ManualClocks {
         boot: AtomicU64,
         wall: AtomicU64,
     }
 
-    impl Clocks for Hands {
+    impl Clocks for ManualClocks {
         fn boot(&self) -> Micros {
             self.boot.load(Ordering::Relaxed)
         }
@@ -191,15 +191,15 @@ mod tests {
         }
     }
 
-    impl Hands {
+    impl ManualClocks {
         fn advance(&self, time: Micros) {
             self.boot.fetch_add(time, Ordering::Relaxed);
             self.wall.fetch_add(time, Ordering::Relaxed);
         }
     }
 
-    fn lease() -> (Arc<Hands>, Lease) {
-        let hands = Arc::new(Hands { boot: AtomicU64::new(1_000 * S), wall: AtomicU64::new(1_700_000_000 * S) });
+    fn lease() -> (Arc<ManualClocks>, Lease) {
+        let hands = Arc::new(ManualClocks { boot: AtomicU64::new(1_000 * S), wall: AtomicU64::new(1_700_000_000 * S) });
         (hands.clone(), Lease::new(hands, Duration::from_secs(5)))
     }
 

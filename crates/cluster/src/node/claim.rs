@@ -25,8 +25,8 @@ use crate::store::{self, ObjectStore};
 /// Revision of the links in the head of a shard that never had a link file. 0 would say that it came with this head.
 const NEVER: Revision = 1;
 
-/// Hears of a head of this claim: how many pages it has, and what is left to do.
-pub type HeadHeard = dyn Fn(&Claimed, u64, Idle) + Send + Sync;
+/// A callback for a head of this claim, with its figures: how many pages it has, and what is left to do.
+pub type OnHead = dyn Fn(&Claimed, u64, Idle) + Send + Sync;
 
 /// State that all claims of a node share.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ pub struct Grounds {
     /// Shipments of its shards.
     pub shipments: Arc<Shipments>,
     /// Hears of its heads, where the whole crawl has limits.
-    pub heard: Option<Arc<HeadHeard>>,
+    pub on_head: Option<Arc<OnHead>>,
     /// Heads that are being put.
     pub commits: Arc<Commits>,
     /// The right to make requests.
@@ -202,8 +202,8 @@ impl Commit for Heading {
             self.grounds.ownership.commit(&self.claimed, &record).map_err(|error| error.to_string())?
         };
         self.is_first_of_era.store(false, Ordering::Relaxed);
-        if let Some(heard) = &self.grounds.heard {
-            heard(&self.claimed, record.pages, record.idle);
+        if let Some(on_head) = &self.grounds.on_head {
+            on_head(&self.claimed, record.pages, record.idle);
         }
         let links_at = if new.is_some() { revision } else { record.links_at };
         self.links_at.store(links_at, Ordering::Relaxed);

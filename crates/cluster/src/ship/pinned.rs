@@ -32,7 +32,7 @@ pub struct Pinned {
     store: Arc<dyn ObjectStore>,
     memory_max: usize,
     copies: RwLock<HashMap<String, BTreeMap<u64, Copied>>>,
-    room: Mutex<Room>,
+    space: Mutex<CopySpace>,
 }
 
 impl std::fmt::Debug for Pinned {
@@ -47,9 +47,9 @@ enum Copied {
     InFile { file: Arc<File>, at: u64, bytes: u64 },
 }
 
-/// Room that is taken of memory and file.
+/// Space that copies take in memory and in the file.
 #[derive(Default)]
-struct Room {
+struct CopySpace {
     in_memory: usize,
     file: Option<Arc<File>>,
     file_end: u64,
@@ -88,7 +88,7 @@ impl Copied {
 impl Pinned {
     /// No copies yet of `store`; this many bytes of them are in memory.
     pub fn new(store: Arc<dyn ObjectStore>, memory_max: usize) -> Pinned {
-        Pinned { store, memory_max, copies: RwLock::default(), room: Mutex::default() }
+        Pinned { store, memory_max, copies: RwLock::default(), space: Mutex::default() }
     }
 
     /// Copies all parts of the files of `manifest` that are `wanted`, value files excepted; returns those that cannot
@@ -119,7 +119,7 @@ impl Pinned {
             match read {
                 Read::Piece(piece, offset) => {
                     if offset == 0 {
-                        open = Some(self.room_for(of.part.bytes)?);
+                        open = Some(self.reserve(of.part.bytes)?);
                     }
                     let copied = open.as_mut().expect("the first piece of a part begins it");
                     copied.write(piece, offset).map_err(|error| fault("write a temporary file in", error))?;
@@ -154,25 +154,25 @@ impl Pinned {
         };
     }
 
-    /// Room for a part of this many bytes.
-    fn room_for(&self, bytes: u64) -> Result<Copied> {
-        let mut room = self.room();
-        if room.in_memory as u64 + bytes <= self.memory_max as u64 {
-            room.in_memory += bytes as usize;
+    /// Space for a part of this many bytes.
+    fn reserve(&self, bytes: u64) -> Result<Copied> {
+        let mut space = self.space();
+        if space.in_memory as u64 + bytes <= self.memory_max as u64 {
+            space.in_memory += bytes as usize;
             return Ok(Copied::InMemory(vec![0; bytes as usize]));
         }
-        let file = match &room.file {
+        let file = match &space.file {
             Some(file) => file.clone(),
             None => Arc::new(tempfile::tempfile().map_err(|error| fault("create a temporary file in", error))?),
         };
-        room.file = Some(file.clone());
-        let at = room.file_end;
-        room.file_end += bytes;
+        space.file = Some(file.clone());
+        let at = space.file_end;
+        space.file_end += bytes;
         Ok(Copied::InFile { file, at, bytes })
     }
 
-    fn room(&self) -> MutexGuard<'_, Room> {
-        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    fn space(&self) -> MutexGuard<'_, CopySpace> {
+        self.space.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The range, if a part was copied that contains it.

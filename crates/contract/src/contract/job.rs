@@ -120,7 +120,7 @@ pub enum Target {
 
 impl Target {
     /// True if no queue asks for it, but a login or a page that is rendered.
-    pub fn is_errand(&self) -> bool {
+    pub fn is_prerequisite(&self) -> bool {
         matches!(self, Target::Resource { .. } | Target::Login { .. } | Target::Robots { for_others: true, .. })
     }
 
@@ -413,21 +413,21 @@ impl Findings {
     }
 }
 
-/// Places in bounded memory that an answer holds on its way, free again when this is dropped: when the engine is done
+/// Permits for bounded memory that an answer holds, free again when this is dropped: when the engine is done
 /// with the answer.
 #[derive(Default)]
-pub struct Room(Vec<Box<dyn Any + Send>>);
+pub struct HeldPermits(Vec<Box<dyn Any + Send>>);
 
-impl Room {
-    /// Holds `place` too.
-    pub fn hold(&mut self, place: impl Any + Send) {
-        self.0.push(Box::new(place));
+impl HeldPermits {
+    /// Holds `permit` too.
+    pub fn hold(&mut self, permit: impl Any + Send) {
+        self.0.push(Box::new(permit));
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for HeldPermits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} places", self.0.len())
+        write!(f, "{} permits", self.0.len())
     }
 }
 
@@ -450,8 +450,8 @@ pub struct Processed {
     pub records: Records,
     /// True if they state anything about the use of the answer.
     pub has_statements: bool,
-    /// The memory that it has a part of.
-    pub room: Room,
+    /// Permits for the memory that it has a part of.
+    pub permits: HeldPermits,
     /// Reason for which the page is to be rendered before it is stored; then its body is still there, and no records
     /// are.
     pub to_render: Option<&'static str>,

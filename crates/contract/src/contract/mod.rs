@@ -24,8 +24,8 @@ mod sites;
 pub use evidence::{ContentDigests, Evidence, PageLink, ParameterEvidence, ParameterKeys};
 pub use fault::Fault;
 pub use job::{
-    FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, LoginFindings, Processed, Purpose, ResolveJob,
-    Response, Room, Target, Unresolved,
+    FetchFailed, FetchJob, Fetched, Findings, FoundLink, HeldPermits, LimitsMet, LoginFindings, Processed, Purpose,
+    ResolveJob, Response, Target, Unresolved,
 };
 pub use lease::Lease;
 pub use likeness::Likeness;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Time;
-use crate::outcome::{Cause, words_of_code};
+use crate::outcome::{Cause, code_text};
 use crate::text::escape::field;
 
 /// One attempt as its line has it. Texts are escaped as they are in the log.
@@ -71,7 +71,7 @@ impl<'a> ReadLine<'a> {
 
     /// Returns the failure of an attempt that brought no answer, in words: by the annotations or else by the code.
     pub fn failure(&self) -> String {
-        let by_code = || Some(words_of_code(self.status)).filter(|words| !words.is_empty());
+        let by_code = || Some(code_text(self.status)).filter(|words| !words.is_empty());
         let words = self.cause().map(|cause| cause.failure().to_string()).or_else(by_code);
         words.unwrap_or_else(|| "no answer".to_owned())
     }

@@ -33,16 +33,16 @@ fn set(bytes: &mut [u8], at: usize, sum: u32) {
 
 /// key.dat: as it is, and with the checksums of its records made right.
 pub fn keys(bytes: &[u8]) -> bool {
-    let mut mended = bytes.to_vec();
+    let mut repaired = bytes.to_vec();
     let mut at = HEADER_BYTES as usize;
-    while let Some(length) = word(&mended, at + 4).filter(|&length| length >= 65) {
-        let Some(record) = mended.get(at + 4..at + length) else { break };
+    while let Some(length) = word(&repaired, at + 4).filter(|&length| length >= 65) {
+        let Some(record) = repaired.get(at + 4..at + length) else { break };
         let sum = crc32fast::hash(record);
-        set(&mut mended, at, sum);
+        set(&mut repaired, at, sum);
         at += length;
     }
     let whole = read_keys(bytes);
-    read_keys(&mended) || whole
+    read_keys(&repaired) || whole
 }
 
 fn read_keys(bytes: &[u8]) -> bool {
@@ -81,23 +81,23 @@ fn read_keys(bytes: &[u8]) -> bool {
 /// The address file, its overflow pages and its double-write file, with a key.dat: as they are, and with their
 /// checksums made right. They are opened, repaired, looked into, added to, and verified.
 pub fn addresses(files: [Vec<u8>; 4]) -> bool {
-    let mut mended = files.clone();
-    if let Some(head) = mended[1].get_mut(..PAGE_BYTES) {
+    let mut repaired = files.clone();
+    if let Some(head) = repaired[1].get_mut(..PAGE_BYTES) {
         let sum = crc32fast::hash(&head[20..]);
         set(head, 16, sum);
     }
-    mended[1].chunks_exact_mut(PAGE_BYTES).skip(1).for_each(mend_page);
-    mended[2].chunks_exact_mut(PAGE_BYTES).for_each(mend_page);
-    if let Some(images) = mended[3].get_mut(DOUBLE_WRITE_AT..) {
-        images.chunks_exact_mut(8 + PAGE_BYTES).skip(1).for_each(|entry| mend_page(&mut entry[8..]));
-        let sum = crc32fast::hash(&mended[3][20..]);
-        set(&mut mended[3], 16, sum);
+    repaired[1].chunks_exact_mut(PAGE_BYTES).skip(1).for_each(repair_page);
+    repaired[2].chunks_exact_mut(PAGE_BYTES).for_each(repair_page);
+    if let Some(images) = repaired[3].get_mut(DOUBLE_WRITE_AT..) {
+        images.chunks_exact_mut(8 + PAGE_BYTES).skip(1).for_each(|entry| repair_page(&mut entry[8..]));
+        let sum = crc32fast::hash(&repaired[3][20..]);
+        set(&mut repaired[3], 16, sum);
     }
     let whole = look_up(&files);
-    look_up(&mended) || whole
+    look_up(&repaired) || whole
 }
 
-fn mend_page(page: &mut [u8]) {
+fn repair_page(page: &mut [u8]) {
     let sum = crc32fast::hash(&page[4..]);
     set(page, 0, sum);
 }

@@ -32,18 +32,18 @@ impl<V> Dispatcher<u64, V, Vec<u8>> for Counter {
 /// Opens a DRUM of one bucket on the files, verifies it, asks for its keys, merges and dispatches everything: as the
 /// files are, and with their checksums made right. What was merged is whole.
 pub fn drum(kind: u8, files: [Vec<u8>; 5]) -> bool {
-    let mut mended = files.clone();
-    mend_chunks(&mut mended[1]);
-    mend_chunks(&mut mended[2]);
-    mend_blocks(&mut mended[3]);
-    mend_arrays(&mut mended[4]);
+    let mut repaired = files.clone();
+    repair_chunks(&mut repaired[1]);
+    repair_chunks(&mut repaired[2]);
+    repair_blocks(&mut repaired[3]);
+    repair_arrays(&mut repaired[4]);
     let merge = match kind % 3 {
         0 => merge::<()>,
         1 => merge::<u64>,
         _ => merge::<Vec<u8>>,
     };
     let whole = merge(&files);
-    merge(&mended) || whole
+    merge(&repaired) || whole
 }
 
 fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u8>; 5]) -> bool {
@@ -108,7 +108,7 @@ fn set(bytes: &mut [u8], at: usize, sum: u32) {
 }
 
 /// length | entries | crc32 of both and the payload | payload
-fn mend_chunks(file: &mut [u8]) {
+fn repair_chunks(file: &mut [u8]) {
     let mut at = CONTENT_AT as usize;
     while let Some(length) = word(file, at) {
         let content = at + CHUNK_HEAD_BYTES;
@@ -122,7 +122,7 @@ fn mend_chunks(file: &mut [u8]) {
 }
 
 /// The blocks of a repository as src/drum/repository.rs draws them, and its tail.
-fn mend_blocks(file: &mut [u8]) {
+fn repair_blocks(file: &mut [u8]) {
     let Some(end) = file.len().checked_sub(TAIL_BYTES) else { return };
     let mut at = CONTENT_AT as usize;
     while let Some(head) = file.get(at..at + BLOCK_HEAD_BYTES).filter(|_| at + BLOCK_HEAD_BYTES <= end) {
@@ -144,7 +144,7 @@ fn mend_blocks(file: &mut [u8]) {
 }
 
 /// count | crc32 of it | entries: bucket | bytes of kv | bytes of aux | crc32 | kv | aux
-fn mend_arrays(section: &mut [u8]) {
+fn repair_arrays(section: &mut [u8]) {
     if section.len() < 8 {
         return;
     }

@@ -31,7 +31,7 @@ impl TestValue for Vec<u8> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Told<V> {
+enum Dispatched<V> {
     UniqueCheck,
     DuplicateCheck(V),
     UniqueUpdate(V),
@@ -39,13 +39,13 @@ enum Told<V> {
     Update(V),
 }
 
-type Told3<V> = (u64, Told<V>, Option<String>);
+type DispatchedWithAux<V> = (u64, Dispatched<V>, Option<String>);
 
 /// Model of a DRUM: the values that are stored, and the results that each bucket has still to dispatch, in order.
 #[derive(Clone, Debug)]
 struct Model<V> {
     stored: BTreeMap<u64, V>,
-    expected: Vec<VecDeque<Told3<V>>>,
+    expected: Vec<VecDeque<DispatchedWithAux<V>>>,
 }
 
 impl<V: TestValue> Model<V> {
@@ -55,26 +55,26 @@ impl<V: TestValue> Model<V> {
 
     fn apply(&mut self, op: Op, key: u64, value: V, aux: Option<String>) {
         let before = self.stored.get(&key).cloned();
-        let told = match (op, before) {
-            (Op::Check, None) => Told::UniqueCheck,
-            (Op::Check, Some(stored)) => Told::DuplicateCheck(stored),
-            (Op::CheckUpdate, None) => Told::UniqueUpdate(value.clone()),
-            (Op::CheckUpdate, Some(_)) => Told::DuplicateUpdate(value.clone()),
-            (Op::Update, _) => Told::Update(value.clone()),
+        let dispatched = match (op, before) {
+            (Op::Check, None) => Dispatched::UniqueCheck,
+            (Op::Check, Some(stored)) => Dispatched::DuplicateCheck(stored),
+            (Op::CheckUpdate, None) => Dispatched::UniqueUpdate(value.clone()),
+            (Op::CheckUpdate, Some(_)) => Dispatched::DuplicateUpdate(value.clone()),
+            (Op::Update, _) => Dispatched::Update(value.clone()),
         };
-        match &told {
-            Told::UniqueUpdate(value) | Told::DuplicateUpdate(value) | Told::Update(value) => {
+        match &dispatched {
+            Dispatched::UniqueUpdate(value) | Dispatched::DuplicateUpdate(value) | Dispatched::Update(value) => {
                 self.stored.insert(key, value.clone());
             }
             _ => {}
         }
         let bucket = names::bucket_of(key, self.expected.len() as u32);
-        self.expected[bucket].push_back((key, told, aux));
+        self.expected[bucket].push_back((key, dispatched, aux));
     }
 
-    fn tell(&mut self, key: u64, told: Told<V>, aux: Option<String>) -> Result<()> {
+    fn check(&mut self, key: u64, dispatched: Dispatched<V>, aux: Option<String>) -> Result<()> {
         let bucket = names::bucket_of(key, self.expected.len() as u32);
-        assert_eq!(Some((key, told, aux)), self.expected[bucket].pop_front());
+        assert_eq!(Some((key, dispatched, aux)), self.expected[bucket].pop_front());
         Ok(())
     }
 
@@ -85,23 +85,23 @@ impl<V: TestValue> Model<V> {
 
 impl<V: TestValue> Dispatcher<u64, V, String> for Model<V> {
     fn unique_key_check(&mut self, key: u64, aux: Option<String>) -> Result<()> {
-        self.tell(key, Told::UniqueCheck, aux)
+        self.check(key, Dispatched::UniqueCheck, aux)
     }
 
     fn duplicate_key_check(&mut self, key: u64, value: V, aux: Option<String>) -> Result<()> {
-        self.tell(key, Told::DuplicateCheck(value), aux)
+        self.check(key, Dispatched::DuplicateCheck(value), aux)
     }
 
     fn unique_key_update(&mut self, key: u64, value: V, aux: Option<String>) -> Result<()> {
-        self.tell(key, Told::UniqueUpdate(value), aux)
+        self.check(key, Dispatched::UniqueUpdate(value), aux)
     }
 
     fn duplicate_key_update(&mut self, key: u64, value: V, aux: Option<String>) -> Result<()> {
-        self.tell(key, Told::DuplicateUpdate(value), aux)
+        self.check(key, Dispatched::DuplicateUpdate(value), aux)
     }
 
     fn update(&mut self, key: u64, value: V, aux: Option<String>) -> Result<()> {
-        self.tell(key, Told::Update(value), aux)
+        self.check(key, Dispatched::Update(value), aux)
     }
 }
 

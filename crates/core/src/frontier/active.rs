@@ -1,6 +1,6 @@
 //! The active side: a slab of hosts, found by origin, with their memory counted.
 //!
-//! A host that has nothing to do (its URLs are out, none is in flight) stays in an idle line until its place is
+//! A host that has nothing to do (its URLs are out, none is in flight) stays in an idle queue until its place is
 //! wanted; one that is held back for long may be parked: its URLs then go to the disk side. A place that was left
 //! gets a new generation, so that an old [`HostId`] or schedule entry never meets another host.
 
@@ -151,18 +151,18 @@ impl Active {
         self.slots.iter().filter_map(|slot| slot.host.as_ref())
     }
 
-    /// Puts a host into the idle line.
+    /// Puts a host into the idle queue.
     pub(super) fn idle(&mut self, index: u32) {
         let reference = self.reference(index);
         self.idle.push_back(reference);
         if self.idle.len() > 4 * self.len() + ENTRIES_SPARE {
-            let mut line = std::mem::take(&mut self.idle);
-            line.retain(|&reference| {
+            let mut queue = std::mem::take(&mut self.idle);
+            queue.retain(|&reference| {
                 self.resolve(reference).is_some_and(|index| self.host(index).place == WaitState::Idle)
             });
             // A host that was idle several times is in line several times: its last entry counts.
             let mut seen = std::collections::BTreeSet::new();
-            let kept: VecDeque<_> = line.into_iter().rev().filter(|&reference| seen.insert(reference)).collect();
+            let kept: VecDeque<_> = queue.into_iter().rev().filter(|&reference| seen.insert(reference)).collect();
             self.idle = kept.into_iter().rev().collect();
         }
     }
@@ -172,34 +172,34 @@ impl Active {
         self.resting_hosts = self.resting_hosts + usize::from(now) - usize::from(before);
     }
 
-    /// Puts a host into the line of those that wait for the next round.
+    /// Puts a host into the queue of those that wait for the next round.
     pub(super) fn rest(&mut self, index: u32) {
         let reference = self.reference(index);
         self.resting.push_back(reference);
         if self.resting.len() > 2 * self.len() + ENTRIES_SPARE {
-            let mut line = std::mem::take(&mut self.resting);
+            let mut queue = std::mem::take(&mut self.resting);
             let mut seen = std::collections::BTreeSet::new();
-            line.retain(|&reference| self.rests(reference).is_some() && seen.insert(reference));
-            self.resting = line;
+            queue.retain(|&reference| self.resolve_resting(reference).is_some() && seen.insert(reference));
+            self.resting = queue;
         }
     }
 
     /// The index of a host that waits for the next round, if it does.
-    fn rests(&self, reference: HostRef) -> Option<u32> {
+    fn resolve_resting(&self, reference: HostRef) -> Option<u32> {
         self.resolve(reference).filter(|&index| self.host(index).place == WaitState::Round)
     }
 
-    /// Takes the host out of the line that has waited longest for the next round.
+    /// Takes the host out of the queue that has waited longest for the next round.
     fn next_resting(&mut self) -> Option<u32> {
         while let Some(reference) = self.resting.pop_front() {
-            if let Some(index) = self.rests(reference) {
+            if let Some(index) = self.resolve_resting(reference) {
                 return Some(index);
             }
         }
         None
     }
 
-    /// All hosts that wait for the next round; the line is empty then.
+    /// All hosts that wait for the next round; the queue is empty then.
     pub(super) fn take_resting(&mut self) -> Vec<u32> {
         std::iter::from_fn(|| self.next_resting()).collect()
     }
@@ -210,15 +210,15 @@ impl Active {
         self.turns_over.push(reference);
     }
 
-    /// Puts a host into the line of those that may be parked.
+    /// Puts a host into the queue of those that may be parked.
     pub(super) fn parkable(&mut self, index: u32) {
         if !std::mem::replace(&mut self.host_mut(index).parkable, true) {
             let reference = self.reference(index);
             self.parkable.push_back(reference);
             if self.parkable.len() > 2 * self.len() + ENTRIES_SPARE {
-                let mut line = std::mem::take(&mut self.parkable);
-                line.retain(|&reference| self.resolve(reference).is_some());
-                self.parkable = line;
+                let mut queue = std::mem::take(&mut self.parkable);
+                queue.retain(|&reference| self.resolve(reference).is_some());
+                self.parkable = queue;
             }
         }
     }
@@ -245,7 +245,7 @@ impl Active {
         resting.map(|(_, index)| index)
     }
 
-    /// Takes the first host out of the idle line that is idle.
+    /// Takes the first host out of the idle queue that is idle.
     fn next_idle(&mut self) -> Option<(HostRef, u32)> {
         while let Some(reference) = self.idle.pop_front() {
             if let Some(index) = self.resolve(reference)

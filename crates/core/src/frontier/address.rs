@@ -1,14 +1,14 @@
 //! Addresses: many hosts on one server share its due time.
 //!
 //! An address is contacted at most once in `delay_per_ip`, whatever the hosts. Hosts whose own time has come wait in
-//! line at their address ([`line`](super::line)), so that a thousand hosts on one server cost no more than a thousand
-//! on a thousand. An address is forgotten when no active host uses it and its due time has passed.
+//! queue at their address ([`address_queue`](super::address_queue)), so that a thousand hosts on one server cost no
+//! more than a thousand on a thousand. An address is forgotten when no active host uses it and its due time has passed.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::line::{InLine, Line};
+use super::address_queue::{AddressQueue, WaitingHost};
 use super::schedule::HostRef;
 use super::tuning::{ENTRIES_SPARE, SATURATED_MAX, SATURATED_MIN, TURN_REQUESTS};
 use crate::clock::Time;
@@ -23,7 +23,7 @@ struct Address {
     domains: ByFingerprint<usize>,
     /// Time up to which it has been promised to hosts that were sent away.
     promised: Time,
-    waiting: Line,
+    waiting: AddressQueue,
     scheduled: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Addresses {
     /// Time before which no address is contacted after a restart.
     floor: Time,
     swept_len: usize,
-    /// Places in the lines of all addresses, also of hosts that wait no longer.
+    /// Places in the queues of all addresses, also of hosts that wait no longer.
     waiting: usize,
 }
 
@@ -134,7 +134,7 @@ impl Addresses {
     }
 
     /// Lets a host wait at `ip`; says when the address has to be scheduled, if it is not yet.
-    pub(super) fn wait(&mut self, ip: IpAddr, host: InLine) -> Option<Time> {
+    pub(super) fn wait(&mut self, ip: IpAddr, host: WaitingHost) -> Option<Time> {
         let floor = self.floor;
         let address = self.map.entry(ip).or_default();
         address.waiting.push(host);
@@ -151,7 +151,7 @@ impl Addresses {
         first
     }
 
-    /// Places in the lines of all addresses.
+    /// Places in the queues of all addresses.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
@@ -183,14 +183,14 @@ impl Addresses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontier::line::Acquaintance;
+    use crate::frontier::address_queue::Acquaintance;
 
     #[test]
     fn hosts_wait_in_line_and_the_address_is_scheduled_once() {
         let ip: IpAddr = "10.0.0.1".parse().unwrap();
         let host = |index| HostRef { index, generation: 0 };
         let acquaintance = Acquaintance::Answers;
-        let waiting = |index| InLine { host: host(index), domain: Fingerprint::from_bits(1), acquaintance };
+        let waiting = |index| WaitingHost { host: host(index), domain: Fingerprint::from_bits(1), acquaintance };
         let mut addresses = Addresses::default();
         addresses.delay_until(ip, Time::from_ms(50), Time::ZERO);
         assert_eq!(addresses.wait(ip, waiting(1)), Some(Time::from_ms(50)));

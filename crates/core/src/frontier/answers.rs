@@ -278,7 +278,7 @@ impl Frontier {
     }
 
     /// `host` answered a request.
-    pub fn heard(&mut self, host: HostId) {
+    pub fn note_answer(&mut self, host: HostId) {
         if let Some(index) = self.queues.active.resolve_id(host) {
             self.queues.note_answer(index);
         }

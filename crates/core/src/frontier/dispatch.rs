@@ -20,7 +20,7 @@ impl Frontier {
     /// Returns something that may be done at `now`, if there is anything.
     pub fn next(&mut self, now: Time) -> Result<Option<Task>> {
         self.queues.now = self.queues.now.max(now);
-        while let Some((due, entry)) = self.queues.pacing.lines.next_entry(now) {
+        while let Some((due, entry)) = self.queues.pacing.wait_queues.next_entry(now) {
             let task = match entry {
                 Entry::Host(reference) => match self.queues.active.resolve(reference) {
                     Some(index) if self.queues.active.host(index).place == WaitState::Scheduled(due) => {
@@ -46,7 +46,7 @@ impl Frontier {
     fn serve(&mut self, ip: IpAddr, now: Time) -> Option<Task> {
         let mut task = None;
         while task.is_none()
-            && let Some(reference) = self.queues.pacing.lines.next_at_address(ip, now)
+            && let Some(reference) = self.queues.pacing.wait_queues.next_at_address(ip, now)
         {
             if let Some(index) = self.queues.active.resolve(reference)
                 && self.queues.active.host(index).place == WaitState::Address
@@ -54,7 +54,7 @@ impl Frontier {
                 task = self.attempt(index, now, false);
             }
         }
-        self.queues.pacing.lines.reschedule_address(ip);
+        self.queues.pacing.wait_queues.reschedule_address(ip);
         task
     }
 
@@ -96,7 +96,7 @@ impl Frontier {
         };
         let addresses = self.queues.pacing.in_order(self.queues.active.host(index), addresses);
         if self.queues.pacing.is_address_taken(addresses[0], now) {
-            self.queues.pacing.lines.wait_for_address(&mut self.queues.active, index, addresses[0]);
+            self.queues.pacing.wait_queues.wait_for_address(&mut self.queues.active, index, addresses[0]);
             return None;
         }
         if !self.queues.may_contact(index, addresses[0], now) {
@@ -147,9 +147,9 @@ impl Frontier {
         Task::Fetch { host: self.queues.active.id(index, flight), url, addresses, permit }
     }
 
-    /// The line at `name` comes up: those who wait there have their turn until one uses it.
+    /// The queue at `name` comes up: those who wait there have their turn until one uses it.
     fn serve_name(&mut self, name: Fingerprint, due: Time, now: Time) -> Option<Task> {
-        if !self.queues.pacing.lines.begin_turns(name, due) {
+        if !self.queues.pacing.wait_queues.begin_turns(name, due) {
             return None;
         }
         let mut task = None;

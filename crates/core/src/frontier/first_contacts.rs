@@ -102,7 +102,7 @@ impl FirstContacts {
 
     /// First contacts that are in progress, at addresses and in networks.
     #[cfg(test)]
-    pub(super) fn under_way(&self) -> Vec<u32> {
+    pub(super) fn in_flight(&self) -> Vec<u32> {
         self.places.values().map(|known| known.under_way).collect()
     }
 
@@ -220,7 +220,7 @@ mod tests {
         while crawl.requests.len() < 3 || crawl.requests.iter().any(|request| request.end >= crawl.clock.now()) {
             assert!(crawl.step());
         }
-        let under_way = crawl.frontier.queues.pacing.lines.first_contacts_under_way();
+        let under_way = crawl.frontier.queues.pacing.wait_queues.first_contacts_in_flight();
         assert!(!under_way.is_empty() && under_way.iter().all(|&count| count == 0));
     }
 

@@ -61,11 +61,11 @@ pub fn frontier([tail, base, ram, record]: [Vec<u8>; 4]) -> bool {
         let renewed = HostRecord::renewed(&encoded, Writer::Before(NOW)).expect("a record that was encoded is one");
         HostRecord::kept(&renewed, NOW);
     }
-    let (mut mended_tail, mut mended_base) = (tail.clone(), base.clone());
-    mend_frames(&mut mended_tail);
-    mend_blocks(&mut mended_base);
+    let (mut repaired_tail, mut repaired_base) = (tail.clone(), base.clone());
+    repair_frames(&mut repaired_tail);
+    repair_blocks(&mut repaired_base);
     let whole = crawl(tail, base, &ram);
-    crawl(mended_tail, mended_base, &ram) || whole
+    crawl(repaired_tail, repaired_base, &ram) || whole
 }
 
 fn crawl(tail: Vec<u8>, base: Vec<u8>, ram: &[u8]) -> bool {
@@ -156,7 +156,7 @@ fn set(bytes: &mut [u8], at: usize, sum: u32) {
 }
 
 /// length | crc32 of it and the entries | entries
-fn mend_frames(file: &mut [u8]) {
+fn repair_frames(file: &mut [u8]) {
     let mut at = HEADER_BYTES as usize;
     while let Some(length) = word(file, at) {
         let content = at + FRAME_HEAD_BYTES;
@@ -170,7 +170,7 @@ fn mend_frames(file: &mut [u8]) {
 }
 
 /// kind | length | stored length | crc32 of all others | zstd; at the end the footer with its own.
-fn mend_blocks(file: &mut [u8]) {
+fn repair_blocks(file: &mut [u8]) {
     let Some(end) = file.len().checked_sub(FOOTER_BYTES) else { return };
     let mut at = HEADER_BYTES as usize;
     while let Some(length) = word(file, at + 5) {

@@ -15,7 +15,7 @@ pub(super) struct Holds {
     /// Holds that were not met since then, from the log of long back-offs and the last cut.
     unmet: BTreeMap<Fingerprint, Time>,
     /// Long back-offs that were set since the last cut.
-    told: BTreeMap<Fingerprint, Time>,
+    noted: BTreeMap<Fingerprint, Time>,
 }
 
 impl Holds {
@@ -41,27 +41,27 @@ impl Holds {
     }
 
     /// `key` is met: from now on its host or name knows.
-    pub(super) fn meet(&mut self, key: Fingerprint) -> Option<Time> {
+    pub(super) fn take(&mut self, key: Fingerprint) -> Option<Time> {
         self.unmet.remove(&key)
     }
 
     /// Notes that `key` is held back until `until`, if that is long: then it has to be known after a restart.
-    pub(super) fn tell(&mut self, key: Fingerprint, until: Time, now: Time) {
+    pub(super) fn note(&mut self, key: Fingerprint, until: Time, now: Time) {
         if until > now + LOGGED_AFTER {
-            let told = self.told.entry(key).or_insert(until);
-            *told = (*told).max(until);
+            let noted = self.noted.entry(key).or_insert(until);
+            *noted = (*noted).max(until);
         }
     }
 
     /// Shortens what was noted for `key` to `until` at the longest.
     pub(super) fn shorten(&mut self, key: Fingerprint, until: Time) {
-        if let Some(told) = self.told.get_mut(&key) {
-            *told = (*told).min(until);
+        if let Some(noted) = self.noted.get_mut(&key) {
+            *noted = (*noted).min(until);
         }
     }
 
     /// Takes out the long back-offs that were noted, in the order of their keys.
-    pub(super) fn take_told(&mut self) -> Vec<(Fingerprint, Time)> {
-        std::mem::take(&mut self.told).into_iter().collect()
+    pub(super) fn take_noted(&mut self) -> Vec<(Fingerprint, Time)> {
+        std::mem::take(&mut self.noted).into_iter().collect()
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::tuning::{ENTRIES_SPARE, ERRAND_ASKS_AGAIN, NAME_REMEMBERED};
+use super::tuning::{ENTRIES_SPARE, NAME_REMEMBERED, PREREQUISITE_ASKS_AGAIN};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
@@ -79,7 +79,7 @@ impl Ledger {
         let mut turns = self.turns();
         let name = turns.names.get(turn.name);
         if name.requests >= turn.connections {
-            return Err(now + ERRAND_ASKS_AGAIN);
+            return Err(now + PREREQUISITE_ASKS_AGAIN);
         }
         let own = if name.last > Time::ZERO { name.last + turn.delay } else { Time::ZERO };
         let address = turns.addresses.get(turn.address);

@@ -174,7 +174,7 @@ pub fn look_at_hosts(
             Some(record) => Some(record.into()),
             None => partition.record_in_base(state.partitions[number].base, HostKey { domain, origin })?,
         };
-        if let Some(record) = record.as_deref().and_then(told) {
+        if let Some(record) = record.as_deref().and_then(as_written) {
             found.insert(origin, HostLook::of_record(record, rules));
         }
     }
@@ -263,7 +263,7 @@ fn read_memory(
     for _ in 0..reader.varint()? {
         let (key, until, _) = (reader.fingerprint()?, reader.time()?, reader.u8()?);
         if key == wanted.origin || key == wanted.host {
-            memory.held_until = memory.held_until.max(Some(until.told()));
+            memory.held_until = memory.held_until.max(Some(until.as_written()));
         }
     }
     Charges::read(reader)?;
@@ -317,7 +317,7 @@ impl Memory {
             Some(totals) => totals,
             None => self.partition.totals_of(base, wanted.domain)?,
         };
-        let cold = record.as_deref().and_then(told);
+        let cold = record.as_deref().and_then(as_written);
         let host = match self.host {
             Some(saved) => Some(HostLook::of(&saved.host)),
             None => cold.map(|record| HostLook::of_record(record, rules)),
@@ -340,7 +340,7 @@ impl Memory {
 }
 
 /// A record as it was written: nothing is decided by it.
-fn told(record: &[u8]) -> Option<HostRecord> {
+fn as_written(record: &[u8]) -> Option<HostRecord> {
     HostRecord::read(record, Writer::This)
 }
 

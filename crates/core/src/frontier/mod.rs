@@ -23,7 +23,8 @@
 //! Four types, each of which calls those below it alone and is lent what it does not own:
 //! - [`Frontier`] hands out tasks and takes their answers;
 //! - `queues::Queues` owns the hosts, in memory and on the disk side, and finds each its place;
-//! - [`Pacing`] says when a host may be asked, with the schedule and the lines in which hosts wait (`pacing::lines`);
+//! - [`Pacing`] says when a host may be asked, with the schedule and the queues in which hosts wait
+//!   (`pacing::wait_queues`);
 //! - [`Budgets`] says how much of a host and of a domain is wanted.
 //!
 //! After Heritrix's frontier (active and inactive queues, snoozing, budgets) and BUbiNG's workbench (delay by host and
@@ -32,6 +33,7 @@
 mod active;
 mod activity;
 mod address;
+mod address_queue;
 mod answers;
 mod budget;
 mod budgets;
@@ -45,7 +47,6 @@ pub mod fuzzing;
 mod holds;
 mod host;
 mod ledger;
-mod line;
 mod look;
 mod names;
 mod options;
@@ -244,7 +245,7 @@ impl Frontier {
 
     /// Returns whether [`Frontier::next`] has something to look at now, without counting it.
     pub fn has_ready(&self, now: Time) -> bool {
-        self.queues.pacing.lines.has_ready(now)
+        self.queues.pacing.wait_queues.has_ready(now)
     }
 
     /// Returns whether nothing is queued, in flight, or in a job.
@@ -260,7 +261,7 @@ impl Frontier {
     /// Returns the time at which [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not
     /// now.
     pub fn next_due(&self) -> Option<Time> {
-        match (self.queues.pacing.lines.next_due(), self.queues.cold.next_due(self.queues.now)) {
+        match (self.queues.pacing.wait_queues.next_due(), self.queues.cold.next_due(self.queues.now)) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }

@@ -33,12 +33,12 @@ struct Name {
     /// Time before which no requisite is asked for.
     requisite_due: Time,
     /// Time until which it is held back by what one of its origins answered.
-    rests_until: Time,
+    held_until: Time,
     /// Requests in flight.
     requests: u32,
     /// Active origins.
     origins: u32,
-    line: Option<Box<NameQueue>>,
+    queue: Option<Box<NameQueue>>,
 }
 
 /// Origins that wait for their turn, the first one first.
@@ -73,12 +73,12 @@ impl Names {
 
     /// Returns the time before which no request to `name` begins: the delay after the last one, and its rest.
     pub(super) fn due(&self, name: Fingerprint) -> Time {
-        self.map.get(&name).map_or(Time::ZERO, |name| name.due.max(name.rests_until))
+        self.map.get(&name).map_or(Time::ZERO, |name| name.due.max(name.held_until))
     }
 
     /// Returns the time until which an answer of one of its origins holds `name` back.
-    pub(super) fn rests_until(&self, name: Fingerprint) -> Time {
-        self.map.get(&name).map_or(Time::ZERO, |name| name.rests_until)
+    pub(super) fn held_until(&self, name: Fingerprint) -> Time {
+        self.map.get(&name).map_or(Time::ZERO, |name| name.held_until)
     }
 
     /// Returns the time from which on an origin of `name` that wants a delay of `own` before its requests may begin
@@ -94,27 +94,27 @@ impl Names {
     }
 
     /// Returns whether origins of `name` wait in line.
-    pub(super) fn has_line(&self, name: Fingerprint) -> bool {
-        self.map.get(&name).and_then(|name| name.line.as_ref()).is_some_and(|line| !line.waiting.is_empty())
+    pub(super) fn has_queue(&self, name: Fingerprint) -> bool {
+        self.map.get(&name).and_then(|name| name.queue.as_ref()).is_some_and(|queue| !queue.waiting.is_empty())
     }
 
-    /// Returns whether the line at `name` comes up at `due`.
+    /// Returns whether the queue at `name` comes up at `due`.
     pub(super) fn is_scheduled(&self, name: Fingerprint, due: Time) -> bool {
-        let line = self.map.get(&name).and_then(|name| name.line.as_ref());
-        line.is_some_and(|line| line.scheduled == Some(due))
+        let queue = self.map.get(&name).and_then(|name| name.queue.as_ref());
+        queue.is_some_and(|queue| queue.scheduled == Some(due))
     }
 
     /// Keeps the places of those that are `live`, of several of one host the first.
     pub(super) fn retain_waiting(&mut self, live: impl Fn(HostRef) -> bool) {
         let mut seen = HashSet::new();
-        for line in self.map.values_mut().filter_map(|name| name.line.as_mut()) {
-            line.waiting.retain(|&host| live(host) && seen.insert(host));
+        for queue in self.map.values_mut().filter_map(|name| name.queue.as_mut()) {
+            queue.waiting.retain(|&host| live(host) && seen.insert(host));
         }
     }
 
     /// Returns the time before which no requisite from `name` is asked for: the delay after the last one, and its rest.
     pub(super) fn requisite_due(&self, name: Fingerprint) -> Time {
-        self.map.get(&name).map_or(Time::ZERO, |name| name.requisite_due.max(name.rests_until))
+        self.map.get(&name).map_or(Time::ZERO, |name| name.requisite_due.max(name.held_until))
     }
 
     /// A requisite is asked for at `now`: the next one may not be before the time `requisite`, the next page not before
@@ -156,7 +156,7 @@ impl Names {
     /// An answer of one of its origins holds `name` back. `false` if the name is not remembered.
     pub(super) fn hold(&mut self, name: Fingerprint, until: Time) -> bool {
         let Some(name) = self.map.get_mut(&name) else { return false };
-        name.rests_until = name.rests_until.max(until);
+        name.held_until = name.held_until.max(until);
         true
     }
 
@@ -206,7 +206,7 @@ impl Names {
         let names = self.map.iter().filter(|(_, name)| name.owes(now) || name.requests > 0);
         let saved = |(&key, name): (&Fingerprint, &Name)| SavedName {
             name: key,
-            until: name.due.max(name.rests_until),
+            until: name.due.max(name.held_until),
             under_way: name.requests > 0,
         };
         let mut saved: Vec<_> = names.map(saved).collect();
@@ -228,51 +228,51 @@ impl Names {
 
     /// Returns whether `name` is free for `host` at `now`, and nobody waits in line there.
     pub(super) fn is_free(&self, name: Fingerprint, host: &Host, politeness: &Politeness, now: Time) -> bool {
-        !self.has_line(name) && self.free_for(host, politeness).is_some_and(|time| time <= now)
+        !self.has_queue(name) && self.free_for(host, politeness).is_some_and(|time| time <= now)
     }
 
     /// Lets a host wait in line at `name`.
     pub(super) fn wait(&mut self, name: Fingerprint, host: HostRef, now: Time) {
-        self.entry(name, now).line.get_or_insert_default().waiting.push_back(host);
+        self.entry(name, now).queue.get_or_insert_default().waiting.push_back(host);
     }
 
     /// The first host in line at `name`; those that have gone elsewhere lose their place.
-    fn first_in_line(&mut self, name: Fingerprint, active: &Active) -> Option<u32> {
-        let line = self.map.get_mut(&name)?.line.as_mut()?;
+    fn first_in_queue(&mut self, name: Fingerprint, active: &Active) -> Option<u32> {
+        let queue = self.map.get_mut(&name)?.queue.as_mut()?;
         loop {
-            let index = active.resolve(*line.waiting.front()?);
+            let index = active.resolve(*queue.waiting.front()?);
             match index.filter(|&index| active.host(index).place == WaitState::Name) {
                 Some(index) => return Some(index),
-                None => line.waiting.pop_front(),
+                None => queue.waiting.pop_front(),
             };
         }
     }
 
-    /// Returns the time at which the line at `name` has to come up, which is when its first host may go on, unless it
-    /// is known already or a request has to end before. A line without hosts goes.
+    /// Returns the time at which the queue at `name` has to come up, which is when its first host may go on, unless it
+    /// is known already or a request has to end before. A queue without hosts goes.
     pub(super) fn reschedule(&mut self, name: Fingerprint, active: &Active, politeness: &Politeness) -> Option<Time> {
-        let first = self.first_in_line(name, active);
+        let first = self.first_in_queue(name, active);
         let due = first.and_then(|index| self.free_for(active.host(index), politeness));
         let entry = self.map.get_mut(&name)?;
-        let line = entry.line.as_mut()?;
+        let queue = entry.queue.as_mut()?;
         if first.is_none() {
-            entry.line = None;
+            entry.queue = None;
             return None;
         }
-        let due = due.filter(|&due| line.scheduled.is_none_or(|scheduled| due < scheduled))?;
-        line.scheduled = Some(due);
+        let due = due.filter(|&due| queue.scheduled.is_none_or(|scheduled| due < scheduled))?;
+        queue.scheduled = Some(due);
         Some(due)
     }
 
-    /// Says whether the line at `name` comes up at `due`; then it is not in the schedule any more.
+    /// Says whether the queue at `name` comes up at `due`; then it is not in the schedule any more.
     pub(super) fn begin_turns(&mut self, name: Fingerprint, due: Time) -> bool {
-        let line = self.map.get_mut(&name).and_then(|name| name.line.as_mut());
-        let Some(line) = line.filter(|line| line.scheduled == Some(due)) else { return false };
-        line.scheduled = None;
+        let queue = self.map.get_mut(&name).and_then(|name| name.queue.as_mut());
+        let Some(queue) = queue.filter(|queue| queue.scheduled == Some(due)) else { return false };
+        queue.scheduled = None;
         true
     }
 
-    /// Takes the first host out of the line at `name`, if it may go on at `now`.
+    /// Takes the first host out of the queue at `name`, if it may go on at `now`.
     pub(super) fn pop(
         &mut self,
         name: Fingerprint,
@@ -280,19 +280,19 @@ impl Names {
         politeness: &Politeness,
         now: Time,
     ) -> Option<u32> {
-        let index = self.first_in_line(name, active)?;
+        let index = self.first_in_queue(name, active)?;
         self.free_for(active.host(index), politeness).filter(|&time| time <= now)?;
-        self.map.get_mut(&name)?.line.as_mut()?.waiting.pop_front();
+        self.map.get_mut(&name)?.queue.as_mut()?.waiting.pop_front();
         Some(index)
     }
 
     /// Holds all origins of `name` back until `until`, and returns those that wait in line: they may leave meanwhile.
-    pub(super) fn hold_line(&mut self, name: Fingerprint, until: Time) -> Vec<HostRef> {
+    pub(super) fn hold_queue(&mut self, name: Fingerprint, until: Time) -> Vec<HostRef> {
         if !self.hold(name, until) {
             return Vec::new();
         }
-        let line = self.map.get_mut(&name).and_then(|name| name.line.take());
-        line.into_iter().flat_map(|line| line.waiting).collect()
+        let queue = self.map.get_mut(&name).and_then(|name| name.queue.take());
+        queue.into_iter().flat_map(|queue| queue.waiting).collect()
     }
 }
 
@@ -302,7 +302,7 @@ impl Name {
     }
 
     fn owes(&self, now: Time) -> bool {
-        self.due.max(self.rests_until) > now
+        self.due.max(self.held_until) > now
     }
 }
 

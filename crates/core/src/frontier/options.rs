@@ -180,5 +180,5 @@ pub trait Treatments: Debug + Send + Sync {
     fn delay_max(&self) -> Duration;
     /// Returns how they are treated, as JSON for those who judge the log of requests; empty where they are treated as
     /// the rest.
-    fn told(&self) -> &str;
+    fn as_json(&self) -> &str;
 }

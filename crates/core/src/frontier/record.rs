@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use super::line::Acquaintance;
+use super::address_queue::Acquaintance;
 use super::task::Known;
 use super::tuning::{ADDRESSES_KEPT, ADDRESSES_MAX, BACKOFF_MAX, RULES_MAX};
 use super::wire::{self, Reader};
@@ -183,7 +183,7 @@ impl HostRecord {
     /// has expired; `None` outside if it cannot be read.
     pub(super) fn kept(bytes: &[u8], now: Time) -> Option<Option<Cow<'_, [u8]>>> {
         let read = Encoded::read(bytes)?;
-        let holds = |expires: Option<Stored>| expires.is_some_and(|expires| expires.told() > now);
+        let holds = |expires: Option<Stored>| expires.is_some_and(|expires| expires.as_written() > now);
         let rules = read.rules.map(|(_, expires)| expires);
         let addresses = read.addresses.map(|(_, expires)| expires);
         if read.standing(Era::OWN).is_blank(now) && !holds(rules) && !holds(addresses) {
@@ -218,7 +218,7 @@ impl HostRecord {
 
     /// Returns the time until which the host of an encoded record is not to be contacted by any shard: as
     /// [`HostRecord::available_in`], but one that was given up rests too.
-    pub(super) fn rests_in(bytes: &[u8], since: Time, writer: Writer) -> Option<Time> {
+    pub(super) fn held_until_in(bytes: &[u8], since: Time, writer: Writer) -> Option<Time> {
         let available = HostRecord::available_in(bytes, since, writer)?;
         let read = Encoded::read(bytes)?;
         let era = writer.era(read.written);
@@ -325,7 +325,7 @@ impl<'a> Encoded<'a> {
 
     /// The standing, written by the clock of `era`.
     fn standing(&self, era: Era) -> Standing {
-        let until = |until: Stored| match until.told() {
+        let until = |until: Stored| match until.as_written() {
             Time::MAX => Some(Time::MAX),
             _ => era.expiry(until, Duration::MAX),
         };
@@ -463,7 +463,7 @@ mod tests {
             record.encode(&mut bytes);
             let writer = Writer::Before(began);
             assert_eq!(HostRecord::available_in(&bytes, Time::ZERO, writer), Some(began + hour * 24), "{ahead:?}");
-            assert_eq!(HostRecord::rests_in(&bytes, Time::ZERO, writer), Some(began + hour * 24), "{ahead:?}");
+            assert_eq!(HostRecord::held_until_in(&bytes, Time::ZERO, writer), Some(began + hour * 24), "{ahead:?}");
             // what is written again is this process's own
             let renewed = HostRecord::renewed(&bytes, writer).unwrap();
             assert_eq!(HostRecord::read(&renewed, Writer::This), Some(read), "{ahead:?}");

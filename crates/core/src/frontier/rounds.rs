@@ -83,7 +83,7 @@ impl Budgets {
     }
 
     /// Returns whether a domain has had its share of this round, as far as that is known here.
-    pub(super) fn domain_rests(&self, cold: &ColdSide, domain: Fingerprint) -> bool {
+    pub(super) fn is_domain_resting(&self, cold: &ColdSide, domain: Fingerprint) -> bool {
         let Some(rounds) = self.kept_rounds() else { return false };
         match self.domains.get(domain) {
             Some(active) => rounds.now.left_for_new(&active.totals(), active.in_flight.into()) == 0,

@@ -1,6 +1,6 @@
-//! The times at which something may be done: a heap of due times, and the line of what is due.
+//! The times at which something may be done: a heap of due times, and the queue of what is due.
 //!
-//! The line is fair between lanes, which are registrable domains: where more is due than can be done, each domain that
+//! The queue is fair between lanes, which are registrable domains: where more is due than can be done, each domain that
 //! has something in line gets as much, whether it has one host there or a thousand. An entry gets its turn when it
 //! enters: one after the last of its lane, but not before the present one (start-time fair queueing: Goyal, Vin and
 //! Cheng, "Start-Time Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first. Where
@@ -53,7 +53,7 @@ pub(super) struct Lane {
 
 /// An entry that is due; of the same turn the one that came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct InLine {
+struct DueEntry {
     turn: u64,
     came: u64,
     due: Time,
@@ -63,12 +63,12 @@ struct InLine {
 /// An entry that is not due yet: when it is, its number, and its lane.
 type Timed = (Time, u64, Entry, Option<Lane>);
 
-/// The heap and the line.
+/// The heap and the queue.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     /// Entries that are not due yet; what others wait for has no lane, and comes at once.
     heap: BinaryHeap<Reverse<Timed>>,
-    line: BinaryHeap<Reverse<InLine>>,
+    due: BinaryHeap<Reverse<DueEntry>>,
     made: u64,
     came: u64,
     /// The present turn, and how many entries it has left.
@@ -86,7 +86,7 @@ impl Schedule {
         self.heap.push(Reverse((due, self.made, entry, lane)));
     }
 
-    /// Moves what is due at `now` into the line.
+    /// Moves what is due at `now` into the queue.
     pub(super) fn advance(&mut self, now: Time) {
         while let Some(&Reverse((due, _, entry, lane))) = self.heap.peek()
             && due <= now
@@ -94,11 +94,11 @@ impl Schedule {
             self.heap.pop();
             self.came += 1;
             let turn = self.turn_of(lane);
-            self.line.push(Reverse(InLine { turn, came: self.came, due, entry }));
+            self.due.push(Reverse(DueEntry { turn, came: self.came, due, entry }));
         }
     }
 
-    /// The turn of an entry of `lane` that enters the line.
+    /// The turn of an entry of `lane` that enters the queue.
     fn turn_of(&mut self, lane: Option<Lane>) -> u64 {
         let Some(lane) = lane else { return self.turn };
         let next = self.lanes.entry(lane.domain).or_default();
@@ -107,13 +107,13 @@ impl Schedule {
         turn
     }
 
-    /// The first in the line, with its due time.
+    /// The first in the queue, with its due time.
     pub(super) fn pop(&mut self) -> Option<(Time, Entry)> {
-        let Reverse(first) = self.line.pop()?;
+        let Reverse(first) = self.due.pop()?;
         self.turn_left = self.turn_left.saturating_sub(1);
         if first.turn > self.turn || self.turn_left == 0 {
             self.turn = first.turn.max(self.turn + u64::from(self.turn_left == 0));
-            self.turn_left = self.line.len();
+            self.turn_left = self.due.len();
         }
         if self.lanes.len() > 2 * self.lanes_swept + LANES_SPARE {
             let turn = self.turn;
@@ -125,26 +125,26 @@ impl Schedule {
 
     /// Entries, stale ones included.
     pub(super) fn len(&self) -> usize {
-        self.heap.len() + self.line.len()
+        self.heap.len() + self.due.len()
     }
 
     /// Keeps the entries that are `live`, of several alike the first one, in their order.
     pub(super) fn retain(&mut self, mut live: impl FnMut(Time, Entry) -> bool) {
         let mut seen = HashSet::new();
         let mut keep = |due: Time, entry: Entry| live(due, entry) && seen.insert(entry);
-        let mut line = std::mem::take(&mut self.line).into_vec();
-        line.sort_unstable_by_key(|&Reverse(in_line)| in_line);
-        line.retain(|&Reverse(InLine { due, entry, .. })| keep(due, entry));
+        let mut due_entries = std::mem::take(&mut self.due).into_vec();
+        due_entries.sort_unstable_by_key(|&Reverse(entry)| entry);
+        due_entries.retain(|&Reverse(DueEntry { due, entry, .. })| keep(due, entry));
         let mut heap = std::mem::take(&mut self.heap).into_vec();
         heap.sort_unstable_by_key(|&Reverse(entry)| entry);
         heap.retain(|&Reverse((due, _, entry, _))| keep(due, entry));
-        self.turn_left = self.turn_left.min(line.len());
-        (self.line, self.heap) = (line.into(), heap.into());
+        self.turn_left = self.turn_left.min(due_entries.len());
+        (self.due, self.heap) = (due_entries.into(), heap.into());
     }
 
     /// Returns the time at which the next entry comes up; stale ones included.
     pub(super) fn next_due(&self) -> Option<Time> {
-        let first = self.line.peek().map(|Reverse(first)| first.due);
+        let first = self.due.peek().map(|Reverse(first)| first.due);
         first.or_else(|| self.heap.peek().map(|Reverse((due, ..))| *due))
     }
 }
@@ -166,7 +166,7 @@ mod tests {
         }
         assert_eq!(schedule.next_due(), Some(Time::from_ms(10)));
         schedule.advance(Time::from_ms(25));
-        assert_eq!(schedule.line.len(), 4);
+        assert_eq!(schedule.due.len(), 4);
         let order: Vec<_> = std::iter::from_fn(|| schedule.pop()).map(|(_, entry)| entry).collect();
         assert_eq!(order, [host(2), host(1), host(3), host(0)]);
         assert_eq!(schedule.next_due(), Some(Time::from_ms(30)));

@@ -1,9 +1,9 @@
 //! Hosts that were asked and never answered, and hosts that rest: who they are, why, until when.
 //!
 //! Anyone who owns the frontier says what came of an attempt ([`Active::blame`],
-//! [`Frontier::heard`](super::Frontier::heard)); it is kept with the host, in memory and on the disk side, until the
-//! host answers. That a crawl has nothing left but such hosts is asked seldom: of the active side by a pass over it,
-//! which the first other host ends, and of the disk side by a pass over the directories of all bases.
+//! [`Frontier::note_answer`](super::Frontier::note_answer)); it is kept with the host, in memory and on the disk side,
+//! until the host answers. That a crawl has nothing left but such hosts is asked seldom: of the active side by a pass
+//! over it, which the first other host ends, and of the disk side by a pass over the directories of all bases.
 
 use super::active::Active;
 use super::host::{Host, WaitState};

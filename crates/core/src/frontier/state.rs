@@ -156,7 +156,7 @@ impl SavedFrontier<'_> {
             queues.settle(index, now);
         }
         queues.budgets.forget_uninhabited();
-        queues.enter_rests(now)
+        queues.enter_holds(now)
     }
 
     fn read_ram(

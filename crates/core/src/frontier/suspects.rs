@@ -2,9 +2,9 @@
 //! first contacts are in progress as may be and it is not known yet what these come to.
 //!
 //! They may be thousands, and a place may take a minute to become free. So they are not asked one by one: they wait in
-//! a line for each network. Each answer there lets some of them come up at once; beside that, one entry of the schedule
-//! looks now and then how many places there are. So many have their turn then, of each silent network one after the
-//! other. One that finds no place nevertheless, because others were faster, waits again.
+//! a queue for each network. Each answer there lets some of them come up at once; beside that, one entry of the
+//! schedule looks now and then how many places there are. So many have their turn then, of each silent network one
+//! after the other. One that finds no place nevertheless, because others were faster, waits again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -15,8 +15,8 @@ use super::schedule::HostRef;
 /// Lines of hosts by their networks.
 #[derive(Debug, Default)]
 pub(super) struct Suspects {
-    lines: BTreeMap<IpAddr, VecDeque<HostRef>>,
-    /// Places in all lines, also of hosts that wait no longer.
+    queues: BTreeMap<IpAddr, VecDeque<HostRef>>,
+    /// Places in all queues, also of hosts that wait no longer.
     len: usize,
     /// The network that had the last turn.
     last: Option<IpAddr>,
@@ -25,16 +25,16 @@ pub(super) struct Suspects {
 
 impl Suspects {
     pub(super) fn push(&mut self, network: IpAddr, host: HostRef) {
-        self.lines.entry(network).or_default().push_back(host);
+        self.queues.entry(network).or_default().push_back(host);
         self.len += 1;
     }
 
     pub(super) fn pop(&mut self, network: IpAddr) -> Option<HostRef> {
-        let line = self.lines.get_mut(&network)?;
-        let first = line.pop_front();
+        let queue = self.queues.get_mut(&network)?;
+        let first = queue.pop_front();
         self.len -= usize::from(first.is_some());
-        if line.is_empty() {
-            self.lines.remove(&network);
+        if queue.is_empty() {
+            self.queues.remove(&network);
         }
         first
     }
@@ -42,20 +42,20 @@ impl Suspects {
     /// The networks, the one first that comes after the one that had the last turn.
     pub(super) fn in_turn(&self) -> impl Iterator<Item = IpAddr> {
         let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
-        let had_turn = self.last.into_iter().flat_map(move |last| self.lines.range(..=last));
-        self.lines.range((after, Bound::Unbounded)).chain(had_turn).map(|(&network, _)| network)
+        let had_turn = self.last.into_iter().flat_map(move |last| self.queues.range(..=last));
+        self.queues.range((after, Bound::Unbounded)).chain(had_turn).map(|(&network, _)| network)
     }
 
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns whether the lines have to come up, and are not in the schedule yet; from now on they are.
+    /// Returns whether the queues have to come up, and are not in the schedule yet; from now on they are.
     pub(super) fn is_look_due(&mut self) -> bool {
         self.len > 0 && !std::mem::replace(&mut self.scheduled, true)
     }
 
-    /// The lines have come up.
+    /// The queues have come up.
     pub(super) fn note_look(&mut self) {
         self.scheduled = false;
     }
@@ -65,16 +65,16 @@ impl Suspects {
         self.last = Some(network);
     }
 
-    /// Returns whether the lines are in the schedule.
+    /// Returns whether the queues are in the schedule.
     pub(super) fn is_scheduled(&self) -> bool {
         self.scheduled
     }
 
     /// Keeps the places of those that are `live`.
     pub(super) fn retain(&mut self, live: impl Fn(HostRef) -> bool) {
-        self.lines.values_mut().for_each(|line| line.retain(|&host| live(host)));
-        self.lines.retain(|_, line| !line.is_empty());
-        self.len = self.lines.values().map(VecDeque::len).sum();
+        self.queues.values_mut().for_each(|queue| queue.retain(|&host| live(host)));
+        self.queues.retain(|_, queue| !queue.is_empty());
+        self.len = self.queues.values().map(VecDeque::len).sum();
     }
 }
 

@@ -220,7 +220,7 @@ pub(super) const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
 pub(super) const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// A request for the sake of another host waits for requests in progress by asking again after so long: one comparison
 /// each time, and at most one such request for each active host.
-pub(super) const ERRAND_ASKS_AGAIN: Duration = Duration::from_millis(20);
+pub(super) const PREREQUISITE_ASKS_AGAIN: Duration = Duration::from_millis(20);
 
 // What is believed, and for how long. Chosen.
 

@@ -24,7 +24,7 @@ pub struct Accounts {
     /// Ends without a request.
     pub dropped: u64,
     /// URLs in the robots and DNS stores.
-    pub on_their_way: u64,
+    pub in_pipeline: u64,
     /// URLs in the frontier, in memory and on disk.
     pub queued: u64,
     /// URLs in flight.
@@ -45,7 +45,7 @@ impl Accounts {
             stored: statistics.pages_stored,
             failed: statistics.ends.failed,
             dropped: statistics.ends.dropped,
-            on_their_way: stores.on_their_way(),
+            in_pipeline: stores.in_pipeline(),
             queued: arrival.frontier.queued(),
             in_flight,
             replayed: arrival.replayed.len() as u64,
@@ -54,7 +54,7 @@ impl Accounts {
 
     /// URLs without an end.
     pub fn open(&self) -> u64 {
-        self.on_their_way + self.queued + self.in_flight
+        self.in_pipeline + self.queued + self.in_flight
     }
 
     /// True if nothing is left of which an end could come.
@@ -91,7 +91,7 @@ mod tests {
             stored: 4,
             failed: 1,
             dropped: 1,
-            on_their_way: 2,
+            in_pipeline: 2,
             queued: 3,
             in_flight: 1,
             replayed: 0,

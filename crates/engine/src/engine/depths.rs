@@ -103,7 +103,7 @@ impl Depths {
     }
 
     /// A way of `depth` was found to a URL that was admitted before. Its page is read again if that is the shortest.
-    pub fn meet(&mut self, key: Fingerprint, depth: u16) {
+    pub fn offer(&mut self, key: Fingerprint, depth: u16) {
         if let Some(least) = self.least.get_mut(&key).filter(|least| **least > depth) {
             *least = depth;
             self.waiting.insert(key);
@@ -165,11 +165,11 @@ mod tests {
         let mut depths = Depths::open(true, &[]).unwrap();
         depths.note(key(1), 3);
         depths.note(key(2), 0);
-        depths.meet(key(1), 4);
-        depths.meet(key(2), 0);
-        depths.meet(key(3), 1);
+        depths.offer(key(1), 4);
+        depths.offer(key(2), 0);
+        depths.offer(key(3), 1);
         assert!(!depths.are_waiting() && !depths.is_nearer(key(1), 3) && depths.is_nearer(key(1), 2));
-        depths.meet(key(1), 2);
+        depths.offer(key(1), 2);
         assert_eq!((depths.least(key(1), 3), depths.least(key(1), 1), depths.least(key(9), 7)), (2, 1, 7));
         assert_eq!((depths.take_waiting(), depths.take_waiting()), (Some((key(1), 2)), None));
         depths.fetched(key(1), 2);
@@ -182,7 +182,7 @@ mod tests {
     fn depths_come_back_from_their_bytes_and_other_bytes_are_refused() {
         let mut depths = Depths::open(true, &[]).unwrap();
         (1..100).for_each(|number| depths.note(key(number), 9));
-        depths.meet(key(5), 2);
+        depths.offer(key(5), 2);
         let mut bytes = Vec::new();
         depths.encode(&mut bytes);
         let mut again = Depths::open(true, &bytes).unwrap();
@@ -212,9 +212,9 @@ mod tests {
         let mut depths = Depths { is_on: true, ..Depths::default() };
         depths.least = (0..PAGES_MAX as u64).map(|number| (key(number), 5)).collect();
         depths.note(key(u64::MAX), 4);
-        depths.meet(key(u64::MAX), 1);
+        depths.offer(key(u64::MAX), 1);
         assert!(depths.is_full && !depths.are_waiting() && !depths.is_nearer(key(u64::MAX), 1));
-        depths.meet(key(7), 1);
+        depths.offer(key(7), 1);
         assert_eq!(depths.take_waiting(), Some((key(7), 1)));
     }
 }

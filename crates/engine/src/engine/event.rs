@@ -26,7 +26,7 @@ pub enum Event {
     Compacted(Box<CompactionDone>),
     /// A checkpoint is durable.
     Checkpointed(CheckpointDone),
-    /// The log of long rests is durable.
+    /// The hold log is durable.
     HoldsSynced,
     /// Stop gracefully.
     Stop(StopBy),

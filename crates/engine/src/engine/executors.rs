@@ -1,7 +1,7 @@
 //! The work that the engine needs done elsewhere. The crawl has threads for it; a simulator does it in line.
 
 use super::checkpoint::CheckpointJob;
-use super::rests::HoldSync;
+use super::hold_log::HoldSync;
 use super::stores::StoreMerge;
 use crate::calendar::SlotRead;
 use crate::container::CompactionJob;
@@ -34,6 +34,6 @@ pub trait Executors {
     fn read_links(&mut self, job: LinkJob);
     /// Reads a slot of the calendar.
     fn read_calendar(&mut self, job: SlotRead);
-    /// Makes the log of long rests durable.
-    fn sync_rests(&mut self, job: HoldSync);
+    /// Makes the hold log durable.
+    fn sync_holds(&mut self, job: HoldSync);
 }

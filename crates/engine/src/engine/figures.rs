@@ -77,7 +77,7 @@ impl Figures<'_> {
         let now = self.admission.clock.now();
         let pending = self.admission.stores.waiting();
         let seen_keys = self.admission.stores.seen.known();
-        let in_flight = self.requests.under_way() as u64;
+        let in_flight = self.requests.in_flight() as u64;
         let disk_free = self.course.disk_free();
         let resting = self.resting(now);
         let calendar = self.admission.recrawls.as_mut().map(|recrawls| recrawls.figures(now));
@@ -130,7 +130,7 @@ impl Figures<'_> {
                 ms: u64::try_from(wait.until.since(now).as_millis()).unwrap_or(u64::MAX),
                 is_rest: wait.is_rest,
             }),
-            lookups: (self.requests.under_way() as u64).saturating_sub(self.requests.pages()),
+            lookups: (self.requests.in_flight() as u64).saturating_sub(self.requests.pages()),
         }
     }
 

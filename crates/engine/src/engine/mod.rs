@@ -27,6 +27,7 @@ mod exchange;
 mod executors;
 mod figures;
 mod from_shards;
+pub mod hold_log;
 mod hosts;
 mod identity;
 mod idleness;
@@ -44,7 +45,6 @@ mod recrawl;
 mod rendering;
 mod requests;
 mod resend;
-pub mod rests;
 mod round;
 mod rule;
 mod seeder;
@@ -78,6 +78,7 @@ pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
 pub use figures::Figures;
 pub use from_shards::FromShards;
+pub use hold_log::HoldSync;
 pub use hosts::{Hosts, without_root};
 pub use identity::{Identity, Sharding};
 pub use idleness::Idleness;
@@ -88,7 +89,6 @@ pub use quota::Quota;
 pub use recrawl::{RecrawlOptions, learnt};
 pub use rendering::{RenderPatterns, RenderState, RenderVerdict};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
-pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeder::Seeder;
 pub use seeds::{SeedList, SeedReader, SeedRecord, SeedStatus, SeedTable};
@@ -216,7 +216,7 @@ impl Engine {
             let frontier = &self.admission.stores.arrival.frontier;
             self.admission.books.crawl_log.note(
                 frontier.pacing().politeness(),
-                frontier.pacing().treatments_told(),
+                frontier.pacing().treatments_json(),
                 now,
             )?;
             self.request(now)?;
@@ -249,7 +249,7 @@ impl Engine {
             if !self.has_room_to_render() {
                 return Ok(());
             }
-            let room = self.requests.room_for_suspects(now);
+            let room = self.requests.slots_for_suspects(now);
             let frontier = &mut self.admission.stores.arrival.frontier;
             frontier.pacing_mut().let_suspects_in(room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };

@@ -15,17 +15,17 @@ use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
 use super::depths::Depths;
 use super::exchange::{Exchange, ExchangeOptions, ExchangeState};
+use super::hold_log::HoldLog;
 use super::identity::Identity;
 use super::past::Past;
 use super::patterns::PatternBudget;
 use super::recrawl::{RecrawlOptions, Recrawls};
 use super::rendering::{RenderState, Renderings};
 use super::requests::{Requests, Waker};
-use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::{SeedTable, Territory};
 use super::session_params::SessionParams;
-use super::stores::{Arrival, Jobs, StoreValue, Stores};
+use super::stores::{AdmissionSink, Jobs, StoreValue, Stores};
 use super::support::SupportOptions;
 use super::texts::TextBudget;
 use super::values::decode_rules;
@@ -250,7 +250,7 @@ fn open_stores(
     let texts = open_texts(opening, &sections, number)?;
     let depths = open_depths(opening, &sections, number)?;
     let session_params = open_session_params(opening, &sections, number)?;
-    let arrival = Arrival {
+    let arrival = AdmissionSink {
         frontier,
         replayed: sections.replayed.into_iter().collect(),
         now,

@@ -20,7 +20,7 @@ use super::Engine;
 use super::discovery::{queued, resource_url};
 use super::recrawl::Answer;
 use super::start_reads::{StartProgress, StartReads};
-use super::stores::{Arrival, known_by};
+use super::stores::{AdmissionSink, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
 use crate::container::{Recovery, ReplayedPage};
 use crate::contract::{Findings, Purpose, Response};
@@ -201,7 +201,7 @@ impl Engine {
         if !overloaded && response.status < 500 {
             return;
         }
-        let Arrival { now, frontier, .. } = &mut self.admission.stores.arrival;
+        let AdmissionSink { now, frontier, .. } = &mut self.admission.stores.arrival;
         let asked = response.header("retry-after").and_then(|value| retry_after(&value, response.started));
         // a robots.txt that cannot be had holds its host back in its own way
         if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.pacing().overload_back_off())) {
@@ -223,7 +223,7 @@ impl Engine {
         }
         let Keys { origin, domain, .. } = self.admission.home.keys.keys(asked);
         let rules = RobotsRules::of_answer(page.status, findings.rules);
-        let Arrival { now, frontier, anew, .. } = &mut self.admission.stores.arrival;
+        let AdmissionSink { now, frontier, anew, .. } = &mut self.admission.stores.arrival;
         if rules.is_some() {
             frontier.charge(origin, domain, 0, page.body.len() as u64)?;
         }

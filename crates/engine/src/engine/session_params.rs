@@ -63,7 +63,7 @@ struct Base {
 }
 
 /// A page's addition to what is known of its base.
-enum Word {
+enum Observation {
     Nothing,
     /// The same, and one value more.
     Same,
@@ -71,21 +71,21 @@ enum Word {
 }
 
 impl Base {
-    fn meet(&mut self, words: u64, met: &ParameterEvidence) -> Word {
+    fn observe(&mut self, words: u64, met: &ParameterEvidence) -> Observation {
         if self.varies {
-            return Word::Nothing;
+            return Observation::Nothing;
         }
         if self.values > 0 && self.words != words {
             self.varies = true;
-            return Word::Another;
+            return Observation::Another;
         }
         let is_same = self.values > 0 && self.shown == met.shown;
         if is_same && (met.handed == 0 || met.handed == self.handed) {
-            return Word::Nothing;
+            return Observation::Nothing;
         }
         let values = if is_same { self.values.saturating_add(1) } else { 1 };
         *self = Base { shown: met.shown, words, handed: met.handed, values, varies: false };
-        if values > VALUES_MIN { Word::Same } else { Word::Nothing }
+        if values > VALUES_MIN { Observation::Same } else { Observation::Nothing }
     }
 }
 
@@ -99,11 +99,11 @@ struct Trust {
 }
 
 impl Trust {
-    fn hear(&mut self, word: &Word) {
-        match word {
-            Word::Nothing => {}
-            Word::Same => self.same = self.same.saturating_add(1),
-            Word::Another => *self = Trust { same: 0, others: self.others.saturating_add(1) },
+    fn learn_from(&mut self, observation: &Observation) {
+        match observation {
+            Observation::Nothing => {}
+            Observation::Same => self.same = self.same.saturating_add(1),
+            Observation::Another => *self = Trust { same: 0, others: self.others.saturating_add(1) },
         }
     }
 
@@ -163,12 +163,12 @@ impl SessionParams {
             }
             let Some(base) = self.bases.entry(met.keys.base) else { continue };
             let was_met = base.values > 0;
-            let word = base.meet(evidence.words, met);
+            let observation = base.observe(evidence.words, met);
             let says_the_same = was_met && !base.varies;
-            if !matches!(word, Word::Nothing)
+            if !matches!(observation, Observation::Nothing)
                 && let Some(trust) = self.rules.entry(met.keys.rule)
             {
-                trust.hear(&word);
+                trust.learn_from(&observation);
             }
             is_copy |= says_the_same && self.has_rule(met.keys.rule);
         }

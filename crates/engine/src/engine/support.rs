@@ -105,7 +105,7 @@ impl Engine {
         let is_on_its_way = self.admission.stores.are_dispatching()
             || self.admission.stores.are_merging()
             || self.admission.stores.waiting() > 0;
-        let is_fed = is_on_its_way || self.requests.under_way() > 0 || self.admission.seeding.intake.is_waiting();
+        let is_fed = is_on_its_way || self.requests.in_flight() > 0 || self.admission.seeding.intake.is_waiting();
         self.admission.stores.arrival.frontier.round_due(now, is_fed).filter(|_| self.course.is_crawling())
     }
 

@@ -18,11 +18,11 @@ impl Engine {
                 self.executors.compact(job);
             }
         }
-        self.log_rests(now)?;
+        self.log_holds(now)?;
         self.admission.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
         let has_nothing = self.admission.exchange.as_ref().is_some_and(|exchange| exchange.has_nothing_to_cut());
-        if has_nothing && self.requests.under_way() == 0 {
+        if has_nothing && self.requests.in_flight() == 0 {
             self.checkpoints.skip_unchanged(now, now + self.admission.settings.checkpoint_interval);
         }
         let is_early = self.early_cut_due().is_some_and(|due| due <= now);
@@ -32,12 +32,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes long rests that have begun where a restart finds them.
-    fn log_rests(&mut self, now: Time) -> Result<()> {
+    /// Writes long holds that have begun where a restart finds them.
+    fn log_holds(&mut self, now: Time) -> Result<()> {
         let begun = self.admission.stores.arrival.frontier.pacing_mut().take_long_backoffs();
         self.checkpoints.rests.push(&begun)?;
         if let Some(job) = self.checkpoints.rests.next_sync(now) {
-            self.executors.sync_rests(job);
+            self.executors.sync_holds(job);
         }
         Ok(())
     }
@@ -60,7 +60,7 @@ impl Engine {
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.admission.stores.waiting() > 0;
         let frontier = &self.admission.stores.arrival.frontier;
-        let idle = waiting && self.requests.under_way() == 0 && frontier.is_idle();
+        let idle = waiting && self.requests.in_flight() == 0 && frontier.is_idle();
         let starving = waiting && self.has_idle_workers(now) && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
             .into_iter()

@@ -86,7 +86,7 @@ impl Robots {
     }
 
     /// The answer with its term, for reports: anyone who decides by it asks [`Robots::fresh`].
-    pub fn told(&self) -> (&RobotsAnswer, Term) {
+    pub fn recorded(&self) -> (&RobotsAnswer, Term) {
         (&self.answer, self.term)
     }
 
@@ -159,7 +159,7 @@ impl Addresses {
     }
 
     /// The answer with its term, for reports: anyone who decides by it asks [`Addresses::fresh`].
-    pub fn told(&self) -> (&NameAnswer, Term) {
+    pub fn recorded(&self) -> (&NameAnswer, Term) {
         (&self.answer, self.term)
     }
 

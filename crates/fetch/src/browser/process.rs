@@ -91,7 +91,7 @@ impl Process {
         let to = pipe::Sender::from_owned_fd(to).map_err(failed)?;
         let from = pipe::Receiver::from_owned_fd(from).map_err(failed)?;
         let errors = pipe::Receiver::from_owned_fd(errors).map_err(failed)?;
-        let said = tokio::spawn(last_words(errors));
+        let said = tokio::spawn(last_output(errors));
         let connection = Connection::new(to, from);
         let first = tokio::time::timeout(options.start_timeout, begin(&connection)).await;
         let version = match first {
@@ -268,7 +268,7 @@ async fn begin(connection: &Connection) -> Result<Value, CallError> {
 }
 
 /// The end of what it says.
-async fn last_words(mut errors: pipe::Receiver) -> String {
+async fn last_output(mut errors: pipe::Receiver) -> String {
     let (mut words, mut buffer) = (Vec::new(), [0; WORDS_BYTES]);
     while let Ok(bytes @ 1..) = errors.read(&mut buffer).await {
         words.extend_from_slice(&buffer[..bytes]);

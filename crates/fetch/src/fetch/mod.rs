@@ -202,9 +202,13 @@ impl Fetcher {
         Ok(Fetcher { runtime, shared: Arc::new(shared) })
     }
 
-    /// A line for the requests of an engine.
-    pub fn line(&self) -> FetchLine {
-        FetchLine { runtime: self.runtime.handle().clone(), shared: self.shared.clone(), over: watch::Sender::new(()) }
+    /// A handle for the requests of an engine.
+    pub fn handle(&self) -> FetchHandle {
+        FetchHandle {
+            runtime: self.runtime.handle().clone(),
+            shared: self.shared.clone(),
+            over: watch::Sender::new(()),
+        }
     }
 
     /// Resolves the name of `job`.
@@ -225,14 +229,14 @@ impl Fetcher {
 /// The requests of one engine. When it is dropped they end, with their connections: the shard of an engine that has
 /// ended may be another machine's by then, which asks the same hosts.
 #[derive(Debug)]
-pub struct FetchLine {
+pub struct FetchHandle {
     runtime: tokio::runtime::Handle,
     shared: Arc<Shared>,
     /// Each request listens to it.
     over: watch::Sender<()>,
 }
 
-impl FetchLine {
+impl FetchHandle {
     /// Makes the request of `job`.
     pub fn fetch(&self, job: Addressed<FetchJob>) {
         let (shared, mut over) = (self.shared.clone(), self.over.subscribe());
@@ -246,7 +250,7 @@ impl FetchLine {
     }
 }
 
-impl Drop for FetchLine {
+impl Drop for FetchHandle {
     fn drop(&mut self) {
         self.over.send_replace(());
         // until the last of them is gone

@@ -6,12 +6,12 @@ use std::borrow::Cow;
 
 use super::{Processor, asked_to_wait};
 use crate::contract::{
-    CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target,
+    CookieUse, FetchJob, Findings, HeldPermits, LoginFindings, LoginStep, Message, Processed, Response, Target,
 };
 use crate::warc::{Header, Records, payload_sha1};
 use crate::web::charset;
 use crate::web::cookies::redacted;
-use crate::web::login::{PAGE_BYTES_MAX, Sign, Told, form, has_element};
+use crate::web::login::{PAGE_BYTES_MAX, Sign, SignEvidence, form, has_element};
 use crate::web::mime;
 use crate::web::secret::REDACTED;
 use crate::web::url::CanonicalUrl;
@@ -52,7 +52,7 @@ impl Processor {
         let mime = mime::essence(response.content_type().as_deref());
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        let (retry_after, has_statements, room) = (asked_to_wait(&response), false, Room::default());
+        let (retry_after, has_statements, permits) = (asked_to_wait(&response), false, HeldPermits::default());
         let (to_render, rendered, resource) = (None, None, None);
         Processed {
             job,
@@ -63,7 +63,7 @@ impl Processor {
             findings,
             records,
             has_statements,
-            room,
+            permits,
             to_render,
             rendered,
             resource,
@@ -76,7 +76,7 @@ impl Processor {
         let redirect = findings.redirect.as_ref().map(|(target, _)| target.as_str());
         let told = |sign: &Sign, page: &str| {
             let has_element = !sign.selector.is_empty() && has_element(page, &sign.selector);
-            sign.is_in(&Told { status: response.status, redirect, cookies: &[], has_element })
+            sign.is_in(&SignEvidence { status: response.status, redirect, cookies: &[], has_element })
         };
         let page = match settings.logins.iter().any(|plan| !plan.lost.selector.is_empty()) {
             true => self.text(response),

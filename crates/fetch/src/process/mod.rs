@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use crate::container::dedup::DedupIndex;
 use crate::contract::{
-    FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, RequestSettings, Response, Room, Sites, Target,
+    FetchJob, Fetched, Findings, FoundLink, HeldPermits, Processed, Purpose, RequestSettings, Response, Sites, Target,
 };
 use crate::disk;
 use crate::frontier::Hops;
@@ -168,7 +168,7 @@ impl Processor {
     pub(crate) fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
         let Fetched { mut job, mut response } = fetched;
         self.resolve_referrer(engine, &mut job)?;
-        self.meet(job.settings.as_deref());
+        self.use_settings(job.settings.as_deref());
         let mut findings = self.find(&job.url, job.target.purpose(), &response, &job.scope);
         if let Target::Login { .. } = &job.target {
             return Ok(self.login_step(job, response, findings));
@@ -185,7 +185,7 @@ impl Processor {
         let retry_after = asked_to_wait(&response);
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        let (has_statements, room) = (!statements.is_empty(), Room::default());
+        let (has_statements, permits) = (!statements.is_empty(), HeldPermits::default());
         let rendered = None;
         Ok(Processed {
             job,
@@ -196,7 +196,7 @@ impl Processor {
             findings,
             records,
             has_statements,
-            room,
+            permits,
             to_render,
             rendered,
             resource,
@@ -223,7 +223,7 @@ impl Processor {
             findings,
             records,
             has_statements: false,
-            room: Room::default(),
+            permits: HeldPermits::default(),
             to_render,
             rendered: None,
             resource: None,
@@ -251,7 +251,7 @@ impl Processor {
                 Purpose::Robots { origin, .. } => CanonicalUrl::parse(origin).ok(),
                 Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Login => None,
             };
-            self.meet(sites.request(first.as_ref().unwrap_or(url)).as_deref());
+            self.use_settings(sites.request(first.as_ref().unwrap_or(url)).as_deref());
         }
         let Purpose::Rendered { depth, hops, dom, outlinks } = purpose else {
             return self.find(url, purpose, response, scope);
@@ -263,7 +263,7 @@ impl Processor {
     }
 
     /// An answer comes that was asked for with `settings`; with none, as usual.
-    fn meet(&mut self, settings: Option<&RequestSettings>) {
+    fn use_settings(&mut self, settings: Option<&RequestSettings>) {
         if self.options.sites.is_none() {
             return;
         }

@@ -50,9 +50,9 @@ fn work(mut processor: Processor, places: &FindingsSemaphore, answers: &Receiver
         let process = || processor.process_for(reply.engine(), fetched);
         let processed = Fault::catch(|| format!("processing {url} panicked"), process);
         reply.send(processed.map(|mut processed| {
-            processed.room.hold(place);
+            processed.permits.hold(place);
             if bytes_of(&processed.findings) > SMALL_FINDINGS_BYTES {
-                processed.room.hold(places.take());
+                processed.permits.hold(places.take());
             }
             Reply::Page(Box::new(processed))
         }));

@@ -10,7 +10,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Naming, Processor, leave_out};
-use crate::contract::{FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, Response, Room, Target};
+use crate::contract::{
+    FetchJob, Findings, Found, FoundLink, HeldPermits, Processed, Rendered, Resource, Response, Target,
+};
 use crate::disk;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
@@ -95,7 +97,7 @@ impl Processor {
         let Processed { mut job, keys, mut response, mime, retry_after, findings: before, to_render, .. } = processed;
         let shown_before = before.shown.unwrap_or_default();
         self.resolve_referrer(0, &mut job)?;
-        self.meet(job.settings.as_deref());
+        self.use_settings(job.settings.as_deref());
         let mut rendered = Rendered {
             number,
             failure: None,
@@ -146,7 +148,7 @@ impl Processor {
         response.body = Vec::new();
         let rendered = Some(Box::new(rendered));
         let has_statements = !statements.is_empty();
-        let room = Room::default();
+        let permits = HeldPermits::default();
         let (resource, to_render) = (None, None);
         Ok(Processed {
             job,
@@ -157,7 +159,7 @@ impl Processor {
             findings,
             records,
             has_statements,
-            room,
+            permits,
             to_render,
             rendered,
             resource,

@@ -98,9 +98,13 @@ impl Renderer {
         Ok(Renderer { runtime, shared: Arc::new(shared) })
     }
 
-    /// A line for the pages of an engine.
-    pub fn line(&self) -> RenderLine {
-        RenderLine { runtime: self.runtime.handle().clone(), shared: self.shared.clone(), over: watch::Sender::new(()) }
+    /// A handle for the pages of an engine.
+    pub fn handle(&self) -> RenderHandle {
+        RenderHandle {
+            runtime: self.runtime.handle().clone(),
+            shared: self.shared.clone(),
+            over: watch::Sender::new(()),
+        }
     }
 
     /// Ends all browsers.
@@ -115,14 +119,14 @@ impl Renderer {
 
 /// The pages of one engine. When it is dropped they end.
 #[derive(Debug)]
-pub struct RenderLine {
+pub struct RenderHandle {
     runtime: tokio::runtime::Handle,
     shared: Arc<Shared>,
     /// Each page listens to it.
     over: watch::Sender<()>,
 }
 
-impl RenderLine {
+impl RenderHandle {
     /// Renders the page of `job`.
     pub fn render(&self, Addressed { job, reply }: Addressed<RenderJob>) {
         let (shared, mut over) = (self.shared.clone(), self.over.subscribe());
@@ -151,7 +155,7 @@ impl RenderLine {
     }
 }
 
-impl Drop for RenderLine {
+impl Drop for RenderHandle {
     fn drop(&mut self) {
         self.over.send_replace(());
         // until the last of them is gone

@@ -9,7 +9,7 @@
 //! | has passed: a last visit, the begin of a round | [`Stored::passed`]: no later than now |
 //! | ends a rest | [`Era::rest`]: as long after the start of this process as after its record was written; bounded |
 //! | ends the validity of an answer | [`Era::expiry`]: not believed of a clock that was ahead: its age is not known |
-//! | is shown, compared with itself, or written again | [`Stored::told`] |
+//! | is shown, compared with itself, or written again | [`Stored::as_written`] |
 //!
 //! A rest is counted from the start of the process that reads, and not from the moment at which it is read: otherwise
 //! it would begin again with each look.
@@ -37,7 +37,7 @@ impl Stored {
     }
 
     /// The moment as it was written: for reports, and to be written again. Nothing is decided by it.
-    pub const fn told(self) -> Time {
+    pub const fn as_written(self) -> Time {
         self.0
     }
 }
@@ -117,6 +117,6 @@ mod tests {
     #[test]
     fn what_has_happened_is_no_later_than_now() {
         let (now, later) = (Time::from_ms(9), Stored::new(Time::from_ms(10)));
-        assert_eq!((later.passed(now), later.told()), (now, Time::from_ms(10)));
+        assert_eq!((later.passed(now), later.as_written()), (now, Time::from_ms(10)));
     }
 }

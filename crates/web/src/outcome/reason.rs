@@ -145,15 +145,15 @@ pub const LAST_ATTEMPT_CODE: i32 = -8;
 pub const NO_ADDRESS_ALLOWED: &str = "network.allow has none of its addresses";
 
 /// Returns the words of a status code, as it is registered; empty for one that is not.
-pub fn words_of_status(status: u16) -> &'static str {
+pub fn status_text(status: u16) -> &'static str {
     http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
 }
 
 /// Returns the words of the code of an attempt in crawl.log, a status or that of failures, of which some share a code;
 /// empty where none has it.
-pub fn words_of_code(code: i32) -> String {
+pub fn code_text(code: i32) -> String {
     if let Ok(status) = u16::try_from(code) {
-        return words_of_status(status).to_owned();
+        return status_text(status).to_owned();
     }
     let failures = Failure::ALL.iter().filter(|failure| failure.code() == code);
     failures.map(|failure| failure.text()).collect::<Vec<_>>().join(" or ")
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn a_code_has_the_words_of_all_that_share_it() {
-        assert_eq!(words_of_code(-2), "no connection or TLS failed or proxy failed");
-        assert_eq!((words_of_code(503).as_str(), words_of_code(-7_777).as_str()), ("Service Unavailable", ""));
+        assert_eq!(code_text(-2), "no connection or TLS failed or proxy failed");
+        assert_eq!((code_text(503).as_str(), code_text(-7_777).as_str()), ("Service Unavailable", ""));
     }
 
     #[test]

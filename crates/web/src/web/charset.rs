@@ -17,7 +17,7 @@ const AT_CHARSET_BYTES: usize = 1_024;
 
 /// The encoding of an HTML page.
 pub fn of_html(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
-    if let Some(encoding) = told(body, content_type) {
+    if let Some(encoding) = of_mark_or_header(body, content_type) {
         return encoding;
     }
     // to a parser of XML only its declaration counts
@@ -39,13 +39,13 @@ pub fn of_html(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
 pub fn of_xml(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
     // blanks before it are an error of XML, which sitemaps are forgiven
     let declared = || prescan::xml_encoding(body.trim_ascii_start());
-    told(body, content_type).or_else(declared).unwrap_or(UTF_8)
+    of_mark_or_header(body, content_type).or_else(declared).unwrap_or(UTF_8)
 }
 
 /// The encoding of a style sheet ("determine the fallback encoding" of CSS Syntax, 3.2): by a byte order mark, the
 /// charset of the Content-Type header, an `@charset` at its very beginning; otherwise UTF-8.
 pub fn of_css(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
-    told(body, content_type).or_else(|| at_charset(body)).unwrap_or(UTF_8)
+    of_mark_or_header(body, content_type).or_else(|| at_charset(body)).unwrap_or(UTF_8)
 }
 
 /// Returns the encoding that an `@charset` names, which is a sequence of bytes and no rule: it has one spelling.
@@ -59,7 +59,7 @@ fn at_charset(body: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// Returns the encoding by what outranks all that a page says of itself: a byte order mark, and then the header.
-fn told(body: &[u8], content_type: Option<&str>) -> Option<&'static Encoding> {
+fn of_mark_or_header(body: &[u8], content_type: Option<&str>) -> Option<&'static Encoding> {
     let marked = Encoding::for_bom(body).map(|(encoding, _)| encoding);
     marked.or_else(|| content_type.and_then(of_content_type))
 }

@@ -31,7 +31,7 @@ pub struct Sign {
 
 /// The parts of an answer that a sign is looked for in.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct SignEvidence<'a> {
     /// The status.
     pub status: u16,
     /// The URL that it redirects to.
@@ -49,11 +49,11 @@ impl Sign {
     }
 
     /// True if an answer has this sign.
-    pub fn is_in(&self, told: &Told<'_>) -> bool {
-        let redirect = self.redirect.is_empty() || told.redirect.is_some_and(|to| self.names(to));
-        let cookie = self.cookie.is_empty() || told.cookies.contains(&self.cookie);
-        let status = self.status == 0 || self.status == told.status;
-        let element = self.selector.is_empty() || told.has_element;
+    pub fn is_in(&self, evidence: &SignEvidence<'_>) -> bool {
+        let redirect = self.redirect.is_empty() || evidence.redirect.is_some_and(|to| self.names(to));
+        let cookie = self.cookie.is_empty() || evidence.cookies.contains(&self.cookie);
+        let status = self.status == 0 || self.status == evidence.status;
+        let element = self.selector.is_empty() || evidence.has_element;
         !self.is_empty() && redirect && cookie && status && element
     }
 }
@@ -235,18 +235,23 @@ mod tests {
     #[test]
     fn a_sign_is_all_that_is_written_in_it() {
         let sign = Sign { redirect: "/login".to_owned(), status: 302, ..Sign::default() };
-        let told = Told { status: 302, redirect: Some("https://a/login?x"), cookies: &[], has_element: false };
-        assert!(sign.is_in(&told));
+        let evidence =
+            SignEvidence { status: 302, redirect: Some("https://a/login?x"), cookies: &[], has_element: false };
+        assert!(sign.is_in(&evidence));
         let leads = |sign: &str, to| {
-            Sign { redirect: sign.to_owned(), ..Sign::default() }.is_in(&Told { redirect: Some(to), ..told })
+            Sign { redirect: sign.to_owned(), ..Sign::default() }
+                .is_in(&SignEvidence { redirect: Some(to), ..evidence })
         };
         assert!(!leads("/login", "https://login.a/members") && leads("/login", "https://login.a/login"));
         assert!(leads("//login.", "https://login.a/members") && leads("login.", "https://login.a/members"));
         assert!(leads("/login", "https://a/members?next=/login") && !leads("/login", "https://a"));
-        assert!(!sign.is_in(&Told { status: 303, ..told }) && !sign.is_in(&Told { redirect: None, ..told }));
-        assert!(!Sign::default().is_in(&told), "nothing is no sign");
+        assert!(
+            !sign.is_in(&SignEvidence { status: 303, ..evidence })
+                && !sign.is_in(&SignEvidence { redirect: None, ..evidence })
+        );
+        assert!(!Sign::default().is_in(&evidence), "nothing is no sign");
         let cookie = Sign { cookie: "sid".to_owned(), ..Sign::default() };
-        assert!(!cookie.is_in(&told) && cookie.is_in(&Told { cookies: &["sid".to_owned()], ..told }));
+        assert!(!cookie.is_in(&evidence) && cookie.is_in(&SignEvidence { cookies: &["sid".to_owned()], ..evidence }));
         assert!(has_element("<p><a class=out>", "a.out") && !has_element("<p>", "a.out") && !has_element("<p>", "("));
     }
 }

@@ -208,7 +208,7 @@ impl Connection {
     pub fn without_secrets(&self, error: EtcdError) -> EtcdError {
         let password = self.user.as_ref().map(|(_, password)| password.expose().to_owned());
         let secrets: Vec<String> = password.into_iter().chain(self.token().clone()).collect();
-        error.map_words(|words| secrets.iter().fold(words, |words, secret| without(&words, secret)))
+        error.map_message(|words| secrets.iter().fold(words, |words, secret| without(&words, secret)))
     }
 
     /// One call; with a new token once, where etcd does not know the one that there is.

@@ -57,8 +57,8 @@ impl EtcdError {
         matches!(self, EtcdError::Unclear(_))
     }
 
-    /// The same error with other words, where it has some.
-    pub(super) fn map_words(self, change: impl FnOnce(String) -> String) -> Self {
+    /// The same error with another message, where it has one.
+    pub(super) fn map_message(self, change: impl FnOnce(String) -> String) -> Self {
         match self {
             EtcdError::Unclear(words) => EtcdError::Unclear(change(words)),
             EtcdError::Refused { code, message } => EtcdError::Refused { code, message: change(message) },

@@ -34,7 +34,7 @@ use table::Table;
 
 /// The calls and answers of a node that come through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Connectivity {
     /// Calls and answers.
     Whole,
     /// Calls: they are carried out, and the answers are lost.
@@ -125,10 +125,10 @@ impl SimulatedRegistry {
     }
 
     /// A session of the node `name`; `None` where the name is taken, or nothing comes through. `pause` lets time pass.
-    pub fn join(&self, name: &str, way: Way, pause: fn(Duration)) -> Option<SimulatedNode> {
+    pub fn join(&self, name: &str, connectivity: Connectivity, pause: fn(Duration)) -> Option<SimulatedNode> {
         let sending = Lease::new(self.clocks.clone(), self.terms.margin);
         let (sent, now) = (sending.sending(), self.clocks.boot());
-        let id = self.table().call(way, |table| table.join(name, now, self.terms.lasts))??;
+        let id = self.table().call(connectivity, |table| table.join(name, now, self.terms.lasts))??;
         sending.renewed(sent, self.terms.lasts);
         let view = Arc::new(self.table().view.clone());
         let mut balance = Balance::default();
@@ -138,7 +138,7 @@ impl SimulatedRegistry {
             name: name.to_owned(),
             id,
             lease: Arc::new(sending),
-            way: Mutex::new(way),
+            connectivity: Mutex::new(connectivity),
             pause,
             known: Mutex::new(view),
             balance: Mutex::new(balance),

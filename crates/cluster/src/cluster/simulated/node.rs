@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::table::Txn;
-use super::{SimulatedRegistry, Way};
+use super::{Connectivity, SimulatedRegistry};
 use crate::cluster::balance::{Balance, Wanted};
 use crate::cluster::etcd::EtcdError;
 use crate::cluster::lease::{Hold, Lease};
@@ -26,7 +26,7 @@ pub struct SimulatedNode {
     pub(super) name: String,
     pub(super) id: u64,
     pub(super) lease: Arc<Lease>,
-    pub(super) way: Mutex<Way>,
+    pub(super) connectivity: Mutex<Connectivity>,
     pub(super) pause: fn(Duration),
     pub(super) known: Mutex<Arc<View>>,
     pub(super) balance: Mutex<Balance>,
@@ -42,14 +42,14 @@ impl fmt::Debug for SimulatedNode {
 
 impl SimulatedNode {
     /// Sets which of its calls and answers come through from now on.
-    pub fn set_way(&self, way: Way) {
-        *lock(&self.way) = way;
+    pub fn set_connectivity(&self, connectivity: Connectivity) {
+        *lock(&self.connectivity) = connectivity;
     }
 
     /// Renews the lease, if that comes through.
     pub fn renew(&self) {
         let (sent, now) = (self.lease.sending(), self.registry.clocks.boot());
-        let renewed = self.registry.table().call(self.way(), |table| table.renew(self.id, now));
+        let renewed = self.registry.table().call(self.connectivity(), |table| table.renew(self.id, now));
         match renewed {
             Some(true) => _ = self.lease.renewed(sent, self.registry.terms.lasts),
             Some(false) => self.lose(),
@@ -59,8 +59,8 @@ impl SimulatedNode {
 
     /// Hears of everything that was done up to now; whether that is news.
     pub fn hear(&self) -> bool {
-        let way = self.way();
-        let Some(view) = self.registry.table().call(way, |table| table.view.clone()) else { return false };
+        let connectivity = self.connectivity();
+        let Some(view) = self.registry.table().call(connectivity, |table| table.view.clone()) else { return false };
         if view.known == lock(&self.known).known {
             return false;
         }
@@ -85,8 +85,8 @@ impl SimulatedNode {
     pub fn leave(&self) {
         self.lose();
         self.close();
-        let way = self.way();
-        self.registry.table().call(way, |table| table.drop_lease(self.id));
+        let connectivity = self.connectivity();
+        self.registry.table().call(connectivity, |table| table.drop_lease(self.id));
     }
 
     /// The process is gone: no call is sent any more. What it held is held until its lease ends.
@@ -100,8 +100,8 @@ impl SimulatedNode {
         lock(&self.claims).drain().for_each(|(_, (_, hold))| hold.drop_claim());
     }
 
-    fn way(&self) -> Way {
-        *lock(&self.way)
+    fn connectivity(&self) -> Connectivity {
+        *lock(&self.connectivity)
     }
 
     /// Owners' keys under the own lease of which this process does not know: a claim that arrived late, or a release
@@ -118,14 +118,14 @@ impl SimulatedNode {
 
     /// Sends a transaction once; what came of it, if that is known.
     fn send(&self, txn: &Txn) -> Option<Option<Revision>> {
-        let way = self.way();
-        self.registry.table().transact(way, txn)
+        let connectivity = self.connectivity();
+        self.registry.table().transact(connectivity, txn)
     }
 
     /// Reads, if that comes through.
     fn read<T>(&self, read: impl FnOnce(&View) -> T) -> Option<T> {
-        let way = self.way();
-        self.registry.table().call(way, |table| read(&table.view))
+        let connectivity = self.connectivity();
+        self.registry.table().call(connectivity, |table| read(&table.view))
     }
 
     /// Calls `act` until it has an answer, or the process is gone, or `goes_on` says no.
@@ -156,8 +156,8 @@ impl SimulatedNode {
         self.repeated(
             || true,
             || {
-                let way = self.way();
-                self.registry.table().call(way, |table| {
+                let connectivity = self.connectivity();
+                self.registry.table().call(connectivity, |table| {
                     let revision = table.next();
                     change(&mut table.view, revision)
                 })
@@ -167,8 +167,8 @@ impl SimulatedNode {
 
     fn limits(&self) -> Result<(QuotaRecord, Vec<GrantRecord>), ClusterError> {
         let read = || {
-            let way = self.way();
-            self.registry.table().call(way, |table| (table.left, table.granted.clone()))
+            let connectivity = self.connectivity();
+            self.registry.table().call(connectivity, |table| (table.left, table.granted.clone()))
         };
         self.repeated(|| true, read)
     }

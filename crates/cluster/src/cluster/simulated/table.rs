@@ -7,7 +7,7 @@ use super::super::clocks::Micros;
 use super::super::quota;
 use super::super::record::{GrantRecord, HeadRecord, NodeRecord, QuotaRecord};
 use super::super::view::{HeadAt, NodeAt, OwnerAt, View};
-use super::{Troubles, Way};
+use super::{Connectivity, Troubles};
 use crate::exchange::{Revision, UpTo};
 
 /// A call that was lost is carried out within this time, if it is.
@@ -84,23 +84,23 @@ impl Table {
     }
 
     /// Carries out a call, if it comes through, and brings its answer, if that does.
-    pub fn call<T>(&mut self, way: Way, act: impl FnOnce(&mut Table) -> T) -> Option<T> {
-        if self.is_away || way == Way::Nothing || self.draws(self.troubles.lost) {
+    pub fn call<T>(&mut self, connectivity: Connectivity, act: impl FnOnce(&mut Table) -> T) -> Option<T> {
+        if self.is_away || connectivity == Connectivity::Nothing || self.draws(self.troubles.lost) {
             return None;
         }
         let answer = act(self);
-        (way == Way::Whole && !self.draws(self.troubles.answer_lost)).then_some(answer)
+        (connectivity == Connectivity::Whole && !self.draws(self.troubles.answer_lost)).then_some(answer)
     }
 
     /// The same of a transaction, which may be carried out late; whether it was carried out unchanged.
-    pub fn transact(&mut self, way: Way, txn: &Txn) -> Option<Option<Revision>> {
-        if !self.is_away && way != Way::Nothing && self.draws(self.troubles.late) {
+    pub fn transact(&mut self, connectivity: Connectivity, txn: &Txn) -> Option<Option<Revision>> {
+        if !self.is_away && connectivity != Connectivity::Nothing && self.draws(self.troubles.late) {
             self.made += 1;
             let due = self.now + self.rng.u64(0..LATE_MAX_US);
             self.late.insert((due, self.made), txn.clone());
             return None;
         }
-        self.call(way, |table| table.apply(txn))
+        self.call(connectivity, |table| table.apply(txn))
     }
 
     fn draws(&mut self, percent: u8) -> bool {

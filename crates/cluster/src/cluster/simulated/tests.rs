@@ -43,8 +43,8 @@ fn no_pause(_: Duration) {}
 #[test]
 fn a_paused_node_is_refused_by_everything_that_came_after_it() {
     let (registry, now) = registry(1);
-    let one = registry.join("one", Way::Whole, no_pause).unwrap();
-    assert!(registry.join("one", Way::Whole, no_pause).is_none(), "the name is taken");
+    let one = registry.join("one", Connectivity::Whole, no_pause).unwrap();
+    assert!(registry.join("one", Connectivity::Whole, no_pause).is_none(), "the name is taken");
     assert_eq!(one.wanted().claim, [0]);
     let claimed = one.claim(0).unwrap().unwrap();
     assert!(claimed.head.is_none() && claimed.holds());
@@ -52,7 +52,7 @@ fn a_paused_node_is_refused_by_everything_that_came_after_it() {
     pass(&registry, &now, Duration::from_secs(16));
     assert!(!claimed.holds() && !claimed.hold().is_lost(), "by its own reckoning it may act no more");
     pass(&registry, &now, Duration::from_secs(4));
-    let other = registry.join("other", Way::Whole, no_pause).unwrap();
+    let other = registry.join("other", Connectivity::Whole, no_pause).unwrap();
     let taken = other.claim(0).unwrap().unwrap();
     assert!(taken.epoch > claimed.epoch && taken.head.as_ref().unwrap().record.number == 1);
     assert_eq!(registry.take_overs(), 1);
@@ -66,11 +66,11 @@ fn a_paused_node_is_refused_by_everything_that_came_after_it() {
 #[test]
 fn an_answer_that_is_lost_leaves_a_claim_that_is_given_up_and_a_commit_that_is_found() {
     let (registry, _) = registry(2);
-    let one = registry.join("one", Way::Whole, no_pause).unwrap();
-    one.set_way(Way::NoAnswers);
+    let one = registry.join("one", Connectivity::Whole, no_pause).unwrap();
+    one.set_connectivity(Connectivity::NoAnswers);
     assert!(one.claim(0).is_err());
     assert!(registry.view().owners[0].is_some());
-    one.set_way(Way::Whole);
+    one.set_connectivity(Connectivity::Whole);
     assert!(one.hear());
     assert!(registry.view().owners[0].is_none(), "nobody would serve it");
     let claimed = one.claim(1).unwrap().unwrap();
@@ -84,23 +84,23 @@ fn an_answer_that_is_lost_leaves_a_claim_that_is_given_up_and_a_commit_that_is_f
 #[test]
 fn a_node_that_is_cut_off_learns_nothing_and_one_that_leaves_frees_its_shards() {
     let (registry, _) = registry(1);
-    let one = registry.join("one", Way::Whole, no_pause).unwrap();
-    let other = registry.join("other", Way::Whole, no_pause).unwrap();
+    let one = registry.join("one", Connectivity::Whole, no_pause).unwrap();
+    let other = registry.join("other", Connectivity::Whole, no_pause).unwrap();
     let claimed = one.claim(0).unwrap().unwrap();
-    other.set_way(Way::Nothing);
+    other.set_connectivity(Connectivity::Nothing);
     assert!(!other.hear() && other.heads().owners[0].is_none());
-    assert!(registry.join("third", Way::Nothing, no_pause).is_none());
-    other.set_way(Way::Whole);
+    assert!(registry.join("third", Connectivity::Nothing, no_pause).is_none());
+    other.set_connectivity(Connectivity::Whole);
     assert!(other.hear() && other.heads().owners[0].is_some() && !other.hear());
     one.leave();
     assert!(!claimed.holds() && registry.view().owners[0].is_none());
-    assert!(registry.join("one", Way::Whole, no_pause).is_some());
+    assert!(registry.join("one", Connectivity::Whole, no_pause).is_some());
 }
 
 #[test]
 fn an_ended_crawl_takes_no_seeds_and_new_seeds_undo_what_was_judged() {
     let (registry, _) = registry(1);
-    let node = registry.join("one", Way::Whole, no_pause).unwrap();
+    let node = registry.join("one", Connectivity::Whole, no_pause).unwrap();
     let judged = node.heads().want_at;
     let list = node.put_seeds("seeds/1", 5).unwrap();
     assert_eq!(node.put_seeds("seeds/1", 5).unwrap(), list, "twice the same");
@@ -115,7 +115,7 @@ fn an_ended_crawl_takes_no_seeds_and_new_seeds_undo_what_was_judged() {
 #[test]
 fn limits_are_dealt_out_and_taken_back() {
     let (registry, _) = registry(2);
-    let node = registry.join("one", Way::Whole, no_pause).unwrap();
+    let node = registry.join("one", Connectivity::Whole, no_pause).unwrap();
     let claimed = node.claim(0).unwrap().unwrap();
     registry.set_troubles(Troubles { lost: 20, answer_lost: 20, late: 0 });
     let mut granted = node.grant(&claimed).unwrap();

@@ -29,7 +29,7 @@ use tokio::runtime::Runtime;
 use account::Cloud;
 pub use account::Provider;
 use trouble::Trouble;
-use upload::{PART_BYTES, Room};
+use upload::{PART_BYTES, PartSemaphore};
 
 use super::{Body, Error, ObjectStore, Result, StoreOptions, name};
 
@@ -42,7 +42,7 @@ const LISTED_AHEAD: usize = 1_000;
 /// A store on the network.
 pub struct RemoteStore {
     requests: Arc<Requests>,
-    room: Room,
+    parts_in_memory: PartSemaphore,
     /// `None` while it is dropped.
     runtime: Option<Runtime>,
     address: String,
@@ -80,7 +80,12 @@ impl RemoteStore {
         let (prefix, retry_for) = (prefix.to_owned(), options.retry_for);
         let address = format!("{scheme}://{bucket}/{prefix}").trim_end_matches('/').to_owned();
         let requests = Requests { cloud, prefix, retry_for, is_unconditional: AtomicBool::new(false) };
-        Ok(RemoteStore { requests: Arc::new(requests), room: Room::new(), runtime: Some(runtime), address })
+        Ok(RemoteStore {
+            requests: Arc::new(requests),
+            parts_in_memory: PartSemaphore::new(),
+            runtime: Some(runtime),
+            address,
+        })
     }
 
     /// Runs `future` on the store's thread.
@@ -105,7 +110,7 @@ impl RemoteStore {
     }
 
     fn put_small(&self, name: &str, body: &Body) -> Result<()> {
-        let _permit = self.room.enter();
+        let _permit = self.parts_in_memory.acquire();
         let content = Bytes::from(body.read(0, PART_BYTES as usize)?);
         let (requests, name_there) = (self.requests.clone(), name.to_owned());
         self.wait(name, async move { requests.put(&name_there, content).await })

@@ -14,7 +14,7 @@ const WORDS_MAX: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// An answer.
-    #[error("{}", self.words())]
+    #[error("{}", self.message_text())]
     Answer {
         /// Its status.
         status: StatusCode,
@@ -134,7 +134,7 @@ impl Trouble {
         }
     }
 
-    fn words(&self) -> String {
+    fn message_text(&self) -> String {
         let Trouble::Answer { status, code, message, region } = self else { return String::new() };
         let mut words = match (code.is_empty(), message.is_empty()) {
             (true, true) => format!("it answers {status}"),

@@ -27,22 +27,22 @@ const IN_MEMORY_MAX: usize = 4;
 /// Uploads of one object, in one call, that the store may forget.
 const ATTEMPTS_MAX: usize = 3;
 
-/// The room for parts in memory.
+/// A semaphore of the parts that may be in memory.
 #[derive(Clone, Debug)]
-pub struct Room(Arc<(Mutex<usize>, Condvar)>);
+pub struct PartSemaphore(Arc<(Mutex<usize>, Condvar)>);
 
 /// The right to one part in memory.
 #[derive(Debug)]
-pub struct Permit(Room);
+pub struct Permit(PartSemaphore);
 
-impl Room {
-    /// Makes room for [`IN_MEMORY_MAX`] parts.
-    pub fn new() -> Room {
-        Room(Arc::new((Mutex::new(IN_MEMORY_MAX), Condvar::new())))
+impl PartSemaphore {
+    /// Makes one with a permit for each of [`IN_MEMORY_MAX`] parts.
+    pub fn new() -> PartSemaphore {
+        PartSemaphore(Arc::new((Mutex::new(IN_MEMORY_MAX), Condvar::new())))
     }
 
-    /// Waits until there is room.
-    pub fn enter(&self) -> Permit {
+    /// Waits for a permit.
+    pub fn acquire(&self) -> Permit {
         let (free, changed) = &*self.0;
         let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
@@ -108,7 +108,7 @@ impl RemoteStore {
         let mut sent = Vec::new();
         let mut fault = None;
         for (at, offset) in (0..body.bytes()).step_by(part_bytes as usize).enumerate() {
-            let permit = self.room.enter();
+            let permit = self.parts_in_memory.acquire();
             if has_failed.load(Ordering::Relaxed) {
                 break;
             }

@@ -29,11 +29,11 @@ fn slots() -> [SlotFile; 2] {
 /// Goes through a wheel of these files, opens it and lets time pass until all came out: as the files are, and with
 /// their checksums made right. What comes out is what is in them.
 pub fn calendar(files: [Vec<u8>; 4]) -> bool {
-    let mut mended = files.clone();
-    mended[1..3].iter_mut().for_each(|file| mend_frames(file));
-    mend_memory(&mut mended[3]);
+    let mut repaired = files.clone();
+    repaired[1..3].iter_mut().for_each(|file| repair_frames(file));
+    repair_memory(&mut repaired[3]);
     let whole = read(&files);
-    read(&mended) || whole
+    read(&repaired) || whole
 }
 
 fn read([counts, hours, later, ram]: &[Vec<u8>; 4]) -> bool {
@@ -83,7 +83,7 @@ fn word(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// bytes | records | crc32 | records
-fn mend_frames(file: &mut [u8]) {
+fn repair_frames(file: &mut [u8]) {
     let mut at = CONTENT_AT as usize;
     while let Some(bytes) = word(file, at) {
         let content = at + FRAME_HEAD_BYTES;
@@ -96,7 +96,7 @@ fn mend_frames(file: &mut [u8]) {
 }
 
 /// count | crc32 | entries: level | number | bytes | records | crc32 | records
-fn mend_memory(section: &mut [u8]) {
+fn repair_memory(section: &mut [u8]) {
     if section.len() < 8 {
         return;
     }

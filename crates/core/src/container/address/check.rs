@@ -168,7 +168,7 @@ impl AddressCheck {
             next = page.overflow();
             pages += 1;
             if let Some(following) = next
-                && (pages > self.head.overflow_pages || !self.meet(following))
+                && (pages > self.head.overflow_pages || !self.mark(following))
             {
                 let what = "it leads to an overflow page of another bucket, or to none";
                 problems.push(Problem::of_page(self.file(id).path(), id.position() + 16, what));
@@ -183,7 +183,7 @@ impl AddressCheck {
     }
 
     /// Notes that `id` belongs to a bucket; `false` where it belonged to one already, or is none.
-    fn meet(&mut self, id: PageId) -> bool {
+    fn mark(&mut self, id: PageId) -> bool {
         let number = id.position() / PAGE_BYTES as u64;
         if self.live {
             return true;

@@ -24,21 +24,21 @@ const FILE: &str = "compaction.redo";
 const VERSION: u16 = 1;
 /// Suffix of a value file that is not finished, or not in place.
 pub const STAGED: &str = ".new";
-/// Checksum, and length of the words.
+/// Checksum, and length of the JSON.
 const PREFIX_BYTES: usize = 8;
 
 /// Journal of what has to be done to put a rewritten value file in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {
-    /// The part of it that is written in words.
-    pub words: Words,
+    /// The files that change places, which is written as JSON.
+    pub replacement: Replacement,
     /// The key records of the file as they are to be.
     pub image: Vec<u8>,
 }
 
 /// Names of the file that is replaced and of its replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Words {
+pub struct Replacement {
     /// Number of the value file.
     pub number: u32,
     /// Name of the generation that goes.
@@ -64,11 +64,11 @@ impl Journal {
 
     /// Makes it durable: from now on the compaction counts.
     pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
-        let words = serde_json::to_vec(&self.words).expect("names and numbers are plain data");
+        let json = serde_json::to_vec(&self.replacement).expect("names and numbers are plain data");
         let mut content = Header { kind: Kind::Compaction, version: VERSION }.to_bytes().to_vec();
         content.extend_from_slice(&[0; 4]);
-        content.extend_from_slice(&(words.len() as u32).to_le_bytes());
-        content.extend_from_slice(&words);
+        content.extend_from_slice(&(json.len() as u32).to_le_bytes());
+        content.extend_from_slice(&json);
         content.extend_from_slice(&self.image);
         let at = HEADER_BYTES as usize;
         let sum = crc32fast::hash(&content[at + 4..]);
@@ -78,12 +78,12 @@ impl Journal {
 
     /// The value file that is to be put in place.
     pub fn staged(&self, dir: &Path) -> PathBuf {
-        dir.join(format!("{}{STAGED}", self.words.new))
+        dir.join(format!("{}{STAGED}", self.replacement.new))
     }
 
     /// Puts the value file in place, next to the old one.
     pub fn put_in_place(&self, disk: &Disk, dir: &Path) -> Result<()> {
-        let (staged, new) = (self.staged(dir), dir.join(&self.words.new));
+        let (staged, new) = (self.staged(dir), dir.join(&self.replacement.new));
         if disk.open_if_there(&staged)?.is_some() {
             disk.rename(&staged, &new)?;
         } else {
@@ -94,13 +94,13 @@ impl Journal {
 
     /// Changes the key records; by the engine's thread where a crawl runs, for it reads them without looking twice.
     pub fn change_keys(&self, keys: &KeyFile) -> Result<()> {
-        keys.overwrite(self.words.keys_from, &self.image)
+        keys.overwrite(self.replacement.keys_from, &self.image)
     }
 
     /// The key records were changed: makes that durable, and removes what is not needed any more.
     pub fn finish(&self, disk: &Disk, dir: &Path) -> Result<()> {
         disk.open(dir.join("key.dat"), Mode::Read)?.sync()?;
-        disk.remove(&dir.join(&self.words.old))?;
+        disk.remove(&dir.join(&self.replacement.old))?;
         disk.sync_dir(dir)?;
         disk.remove(&dir.join(FILE))?;
         disk.sync_dir(dir)
@@ -108,7 +108,7 @@ impl Journal {
 
     /// True if the key record at `offset` is one that it changes.
     pub fn changes(&self, offset: u64) -> bool {
-        (self.words.keys_from..self.words.keys_from + self.image.len() as u64).contains(&offset)
+        (self.replacement.keys_from..self.replacement.keys_from + self.image.len() as u64).contains(&offset)
     }
 }
 
@@ -119,8 +119,8 @@ fn parse(bytes: &[u8]) -> Option<Journal> {
     if crc32fast::hash(&bytes[4..]) != sum {
         return None;
     }
-    let (words, image) = rest.split_at_checked(length)?;
-    Some(Journal { words: serde_json::from_slice(words).ok()?, image: image.to_vec() })
+    let (json, image) = rest.split_at_checked(length)?;
+    Some(Journal { replacement: serde_json::from_slice(json).ok()?, image: image.to_vec() })
 }
 
 /// Returns whether a compaction of the archive in `dir` counts and is not finished.
@@ -135,7 +135,7 @@ pub fn settle(disk: &Disk, dir: &Path) -> Result<bool> {
         journal.put_in_place(disk, dir)?;
         let keys = disk.open(dir.join("key.dat"), Mode::Write)?;
         Header { kind: Kind::Keys, version: KEYS_VERSION }.write(&keys)?;
-        keys.write_all_at(&journal.image, journal.words.keys_from)?;
+        keys.write_all_at(&journal.image, journal.replacement.keys_from)?;
         journal.finish(disk, dir)?;
         return Ok(true);
     }

@@ -207,7 +207,7 @@ impl Container {
             Done::Finished(rewritten) => {
                 let (old, new) = rewritten.bytes;
                 self.retention.freed = (self.retention.freed + old).saturating_sub(new);
-                let (name, pages) = (&rewritten.journal.words.new, rewritten.pages);
+                let (name, pages) = (&rewritten.journal.replacement.new, rewritten.pages);
                 tracing::info!(pages, freed = old.saturating_sub(new), "the archive was compacted: {name}");
                 self.rest(now);
             }

@@ -76,7 +76,7 @@ pub fn compact(
             // a file that gets payloads may grow
             done.bytes = done.bytes.saturating_add(old).saturating_sub(new);
             done.moved += old + new;
-            tell(&rewritten.journal.words.new, &done);
+            tell(&rewritten.journal.replacement.new, &done);
         }
         if is_last {
             return Ok(done);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::journal::{Journal, STAGED, Words};
+use super::journal::{Journal, Replacement, STAGED};
 use super::plan::{Fate, FilePlan, Plan};
 use super::throttle::Throttle;
 use super::tombstone::{self, TOMBSTONES_TYPE, Tombstone};
@@ -127,9 +127,9 @@ pub fn rewrite(site: Site<'_>, plan: &Plan, number: u32, throttle: &mut Throttle
         heirs.push((site.keys.read(offset)?.payload_sha1, offset));
     }
     let old = found.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let words = Words { number, old, new: name, keys_from: of_file.keys.start };
+    let replacement = Replacement { number, old, new: name, keys_from: of_file.keys.start };
     Ok(Some(Rewritten {
-        journal: Journal { words, image },
+        journal: Journal { replacement, image },
         dropped: counts.dropped,
         promoted: heirs,
         planned_to: plan.end,

@@ -115,7 +115,8 @@ fn verify_in_chunks(
         Err(error) => return Err(error),
     };
     let end = keys.as_ref().map_or(0, KeyFile::len);
-    let mut walk = Walk::begin(disk, dir, standing, journal.as_ref().map(|journal| journal.words.number), report)?;
+    let mut walk =
+        Walk::begin(disk, dir, standing, journal.as_ref().map(|journal| journal.replacement.number), report)?;
     let Some(keys) = &keys else {
         let mut pages = false;
         while walk.next(report)?.is_some() {
@@ -157,7 +158,7 @@ fn in_progress(disk: &Disk, dir: &Path, standing: &Standing, report: &mut Report
         Ok(Some(journal)) => {
             if !matches!(standing, Standing::Running) {
                 let what = "unfinished: a compaction was interrupted here; the next start finishes it";
-                report.unfinished(&dir.join(&journal.words.new), 0, what);
+                report.unfinished(&dir.join(&journal.replacement.new), 0, what);
             }
             Ok(Some(journal))
         }

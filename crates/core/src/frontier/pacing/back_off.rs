@@ -23,7 +23,7 @@ use crate::frontier::prerequisite::Asked;
 use crate::frontier::received::RequisitePace;
 use crate::frontier::schedule::HostRef;
 use crate::frontier::task::Feedback;
-use crate::frontier::tuning::{BACKOFF_MAX, ERRAND_ASKS_AGAIN, FAULTS_MAX, SILENT_FOR, WAITING_MAX};
+use crate::frontier::tuning::{BACKOFF_MAX, FAULTS_MAX, PREREQUISITE_ASKS_AGAIN, SILENT_FOR, WAITING_MAX};
 use crate::frontier::wire;
 use crate::outcome::{Blame, Reason};
 
@@ -163,8 +163,8 @@ impl Pacing {
             return Vec::new();
         };
         host.standing.backoff_until = host.standing.backoff_until.max(until);
-        let waiting = self.lines.names.hold_line(name, until);
-        self.holds.tell(name, until, now);
+        let waiting = self.wait_queues.names.hold_queue(name, until);
+        self.holds.note(name, until, now);
         self.ledger.iter().for_each(|ledger| ledger.rest(name, until, now));
         waiting
     }
@@ -210,20 +210,20 @@ impl Pacing {
     /// Holds a host back until `until`, at least.
     fn hold_back(&mut self, host: &mut Host, until: Time, now: Time) {
         host.standing.backoff_until = host.standing.backoff_until.max(until);
-        self.holds.tell(host.origin, until, now);
+        self.holds.note(host.origin, until, now);
         self.ledger.iter().for_each(|ledger| ledger.rest(host.origin, until, now));
     }
 
     /// Back-offs of more than a second that were set since this was asked last: to be made durable before the
     /// next checkpoint, and given to the next process by [`Frontier::hold`](crate::frontier::Frontier::hold).
     pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
-        self.holds.take_told()
+        self.holds.take_noted()
     }
 
     /// Appends to the section of a cut the holds whose host or name was not met since, and what names owe.
     pub(in crate::frontier) fn put_holds(&self, out: &mut Vec<u8>, now: Time) {
         let mut holds: BTreeMap<_, _> = self.holds.unmet().map(|(key, until)| (key, (until, false))).collect();
-        for saved in self.lines.names.saved(now) {
+        for saved in self.wait_queues.names.saved(now) {
             let (until, under_way) = holds.entry(saved.name).or_default();
             *until = (*until).max(saved.until);
             *under_way = saved.under_way;
@@ -240,7 +240,7 @@ impl Pacing {
     /// Sets the number of [`Contact::Suspect`](crate::frontier::Contact) that may still begin, before each
     /// [`Frontier::next`](crate::frontier::Frontier::next) where it matters.
     pub fn let_suspects_in(&mut self, room: usize) {
-        self.lines.let_suspects_in(room);
+        self.wait_queues.let_suspects_in(room);
     }
 
     /// The host that `key` names, an origin or all origins of a name, must not be contacted before `until`.
@@ -252,7 +252,7 @@ impl Pacing {
         self.ledger.iter().for_each(|ledger| ledger.rest(key, until, now));
         if let Some(host) = active.find_mut(key) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
-        } else if !self.lines.names.hold(key, until) {
+        } else if !self.wait_queues.names.hold(key, until) {
             self.holds.keep(key, until);
         }
     }
@@ -282,17 +282,17 @@ impl Pacing {
         now: Time,
     ) -> Result<(), Time> {
         let Asked { origin, name, politeness, .. } = asked;
-        let mut due = self.lines.names.due(name).max(self.held_until(&asked));
+        let mut due = self.wait_queues.names.due(name).max(self.held_until(&asked));
         if let Some(host) = &there {
             due = due.max(host.standing.due).max(host.standing.backoff_until);
         }
         let connections = politeness.connections_per_host.max(1);
-        if self.lines.names.requests(name) >= connections {
-            return Err(now + ERRAND_ASKS_AGAIN);
+        if self.wait_queues.names.requests(name) >= connections {
+            return Err(now + PREREQUISITE_ASKS_AGAIN);
         }
         let delay_per_ip = self.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {
-            due = due.max(self.lines.addresses.due(address));
+            due = due.max(self.wait_queues.addresses.due(address));
         }
         if due > now {
             return Err(due);
@@ -304,7 +304,7 @@ impl Pacing {
             ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
         }
         let delay = self.rest_after_prerequisite(asked, there, now) * asked.turns(self.ledger.as_deref());
-        self.lines.names.begin(name, now + delay, now);
+        self.wait_queues.names.begin(name, now + delay, now);
         self.delay_address(address, now, now);
         Ok(())
     }
@@ -323,8 +323,8 @@ impl Pacing {
         }
         let delay = self.rest_after_prerequisite(asked, there, now).max(politeness.delay_after(duration));
         let delay = delay * asked.turns(self.ledger.as_deref());
-        self.lines.names.end(name);
-        self.lines.names.rest(name, now + delay, now);
+        self.wait_queues.names.end(name);
+        self.wait_queues.names.rest(name, now + delay, now);
         if let Some(ledger) = &self.ledger {
             ledger.end(name, now);
             ledger.rest(name, now + delay, now);
@@ -342,17 +342,17 @@ impl Pacing {
         now: Time,
     ) -> Result<(), Time> {
         let Asked { origin, name, politeness, .. } = asked;
-        let mut due = self.lines.names.requisite_due(name).max(self.held_until(&asked));
+        let mut due = self.wait_queues.names.requisite_due(name).max(self.held_until(&asked));
         if let Some(host) = there {
             due = due.max(host.standing.backoff_until);
         }
         let connections = pace.connections.max(1);
-        if self.lines.names.requests(name) >= connections {
-            return Err(now + ERRAND_ASKS_AGAIN);
+        if self.wait_queues.names.requests(name) >= connections {
+            return Err(now + PREREQUISITE_ASKS_AGAIN);
         }
         let delay_per_ip = self.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {
-            due = due.max(self.lines.addresses.due(address));
+            due = due.max(self.wait_queues.addresses.due(address));
         }
         if due > now {
             return Err(due);
@@ -362,7 +362,12 @@ impl Pacing {
             ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
         }
         let rest = there.map_or_else(|| politeness.delay_after(Duration::ZERO), |host| self.delay_of(host));
-        self.lines.names.begin_requisite(name, now + pace.delay, now + rest * asked.turns(self.ledger.as_deref()), now);
+        self.wait_queues.names.begin_requisite(
+            name,
+            now + pace.delay,
+            now + rest * asked.turns(self.ledger.as_deref()),
+            now,
+        );
         self.delay_address(address, now, now);
         Ok(())
     }

@@ -8,7 +8,7 @@
 //! others have to be looked at again, it returns them.
 
 mod back_off;
-mod lines;
+mod wait_queues;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use super::tuning::ADDRESSES_KEPT;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
-use lines::Lines;
+use wait_queues::WaitQueues;
 
-pub(super) use lines::{SuspectTurns, Woken};
+pub(super) use wait_queues::{SuspectTurns, Woken};
 
 /// The pace of all hosts.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Pacing {
     give_up: Duration,
     /// Turns that are shared with other frontiers of the process, if there are others.
     ledger: Option<Arc<Ledger>>,
-    pub(super) lines: Lines,
+    pub(super) wait_queues: WaitQueues,
     holds: Holds,
     rng: fastrand::Rng,
 }
@@ -63,7 +63,7 @@ impl Pacing {
             treatments: treatments.clone(),
             give_up: *give_up,
             ledger: ledger.clone(),
-            lines: Lines::new(
+            wait_queues: WaitQueues::new(
                 Addresses::with_floor(if is_fresh { now } else { now + politeness.delay_per_ip }),
                 Names::asked_until(if last.is_clean { Time::ZERO } else { now }),
             ),
@@ -96,8 +96,8 @@ impl Pacing {
     }
 
     /// Returns, for the log, how hosts are treated that are treated otherwise than the rest.
-    pub fn treatments_told(&self) -> &str {
-        self.treatments.as_ref().map_or("", |treatments| treatments.told())
+    pub fn treatments_json(&self) -> &str {
+        self.treatments.as_ref().map_or("", |treatments| treatments.as_json())
     }
 
     pub(super) fn treatment_of(&self, host: &str) -> Option<Arc<Treatment>> {
@@ -126,12 +126,12 @@ impl Pacing {
     }
 
     /// A host becomes active: how it is treated, and what is known of it here.
-    pub(super) fn meet(&mut self, host: &mut Host) {
+    pub(super) fn activate(&mut self, host: &mut Host) {
         host.treatment = self.treatment_of(host.name());
         let politeness = self.politeness_of(host);
         let floor = self.unclean_floor(&politeness, host.standing.pace, host.crawl_delay());
         host.standing.due = host.standing.due.max(floor);
-        if let Some(until) = self.holds.meet(host.origin) {
+        if let Some(until) = self.holds.take(host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }
     }
@@ -142,21 +142,21 @@ impl Pacing {
             return;
         }
         (host.name_key, host.is_named) = (Some(name), true);
-        self.lines.names.enter(name, now);
-        if let Some(until) = self.holds.meet(name) {
-            self.lines.names.hold(name, until);
+        self.wait_queues.names.enter(name, now);
+        if let Some(until) = self.holds.take(name) {
+            self.wait_queues.names.hold(name, until);
         }
     }
 
     /// A host is active no longer.
     pub(super) fn leave(&mut self, host: &Host) {
-        host.name_key.into_iter().for_each(|name| self.lines.names.leave(name));
+        host.name_key.into_iter().for_each(|name| self.wait_queues.names.leave(name));
     }
 
     /// Takes over what other origins of its name have learnt: how long the name is to be left alone.
     pub(super) fn rest_with_name(&self, host: &mut Host) {
         if let Some(name) = host.name_key {
-            host.standing.backoff_until = host.standing.backoff_until.max(self.lines.names.rests_until(name));
+            host.standing.backoff_until = host.standing.backoff_until.max(self.wait_queues.names.held_until(name));
         }
     }
 
@@ -167,7 +167,7 @@ impl Pacing {
             return addresses;
         }
         let first = addresses.iter().position(|&ip| Some(ip) == host.answered_by).unwrap_or_else(|| {
-            (0..addresses.len()).min_by_key(|&n| (self.lines.addresses.due(addresses[n]), n)).unwrap_or(0)
+            (0..addresses.len()).min_by_key(|&n| (self.wait_queues.addresses.due(addresses[n]), n)).unwrap_or(0)
         });
         if first == 0 {
             return addresses;
@@ -179,7 +179,7 @@ impl Pacing {
 
     /// Returns whether `ip` has to be left alone at `now`, after the last request to it.
     pub(super) fn is_address_taken(&self, ip: IpAddr, now: Time) -> bool {
-        !self.politeness.delay_per_ip.is_zero() && self.lines.addresses.due(ip) > now
+        !self.politeness.delay_per_ip.is_zero() && self.wait_queues.addresses.due(ip) > now
     }
 
     /// Takes the turn at name and address that is shared with other frontiers; or says when to ask again.
@@ -192,12 +192,12 @@ impl Pacing {
 
     /// A request of the host starts at `now`: host and address are taken for their delays.
     pub(super) fn begin_request(&mut self, host: &mut Host, ip: IpAddr, now: Time) {
-        self.lines.begin_contact(host, ip, now);
+        self.wait_queues.begin_contact(host, ip, now);
         let delay = self.delay_of(host);
         host.asked = host.asked.saturating_add(1);
         host.standing.due = host.standing.due.max(now + delay);
         if let Some(name) = host.name_key {
-            self.lines.names.begin(name, now + delay, now);
+            self.wait_queues.names.begin(name, now + delay, now);
         }
         self.delay_address(ip, now, now);
     }
@@ -206,14 +206,14 @@ impl Pacing {
     fn delay_address(&mut self, ip: IpAddr, started: Time, now: Time) {
         let delay_per_ip = self.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {
-            self.lines.addresses.delay_until(ip, started + delay_per_ip, now);
+            self.wait_queues.addresses.delay_until(ip, started + delay_per_ip, now);
         }
     }
 
     /// A request of the host is over.
     pub(super) fn end_request(&mut self, host: &Host, now: Time) {
         if let Some(name) = host.name_key {
-            self.lines.names.end(name);
+            self.wait_queues.names.end(name);
             self.ledger.iter().for_each(|ledger| ledger.end(name, now));
         }
     }
@@ -221,7 +221,7 @@ impl Pacing {
     /// The request of the host that began last was not made, and is over: the host rests until `due` alone.
     pub(super) fn withdraw(&mut self, host: &mut Host, due: Time) {
         host.standing.due = due;
-        host.name_key.into_iter().for_each(|name| self.lines.names.withdraw(name));
+        host.name_key.into_iter().for_each(|name| self.wait_queues.names.withdraw(name));
     }
 
     /// Lets the host rest after a request that was answered at `now`.
@@ -235,7 +235,7 @@ impl Pacing {
 
     /// Lets a name rest until `due` after a request that ended at `now`.
     pub(super) fn rest_name(&mut self, name: Fingerprint, due: Time, now: Time) {
-        self.lines.names.rest(name, due, now);
+        self.wait_queues.names.rest(name, due, now);
         self.ledger.iter().for_each(|ledger| ledger.rest(name, due, now));
     }
 
@@ -262,8 +262,8 @@ impl Pacing {
         let first = host.addresses.as_ref().and_then(|(list, _)| list.first().copied()).filter(|_| host.busy);
         let before = std::mem::replace(&mut host.counted_at, first);
         if before != first {
-            before.into_iter().for_each(|ip| self.lines.addresses.leave(ip, host.domain));
-            first.into_iter().for_each(|ip| self.lines.addresses.enter(ip, host.domain));
+            before.into_iter().for_each(|ip| self.wait_queues.addresses.leave(ip, host.domain));
+            first.into_iter().for_each(|ip| self.wait_queues.addresses.enter(ip, host.domain));
         }
     }
 
@@ -271,50 +271,51 @@ impl Pacing {
     /// it. Without a delay for addresses none is saturated: its hosts do not wait for each other.
     pub(super) fn is_saturated(&self, ip: IpAddr, domain: Fingerprint, share: usize) -> bool {
         self.is_crowded(ip, share)
-            && !(self.lines.addresses.hosts_of(ip, domain) == 0 && self.lines.addresses.is_of_few(ip))
+            && !(self.wait_queues.addresses.hosts_of(ip, domain) == 0 && self.wait_queues.addresses.is_of_few(ip))
     }
 
     fn is_crowded(&self, ip: IpAddr, share: usize) -> bool {
-        !self.politeness.delay_per_ip.is_zero() && self.lines.addresses.hosts(ip) >= share
+        !self.politeness.delay_per_ip.is_zero() && self.wait_queues.addresses.hosts(ip) >= share
     }
 
     /// Returns the time at which the host of `origin`, which finds its address saturated, may try again.
     pub(super) fn after_the_saturation(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
-        self.lines.addresses.after_the_saturation(ip, origin, self.politeness.delay_per_ip, now)
+        self.wait_queues.addresses.after_the_saturation(ip, origin, self.politeness.delay_per_ip, now)
     }
 
     /// Returns whether a host at rest has had its turn at its address, which `share` busy hosts may have, while others
     /// are away because of the saturation there.
-    pub(super) fn gives_way(&self, host: &Host, share: usize, now: Time) -> bool {
+    pub(super) fn yields_place(&self, host: &Host, share: usize, now: Time) -> bool {
         let Some(ip) = host.counted_at.filter(|_| host.has_had_turn_at_address()) else { return false };
-        let is_alone = self.lines.addresses.hosts_of(ip, host.domain) == 1 && self.lines.addresses.is_of_few(ip);
+        let is_alone =
+            self.wait_queues.addresses.hosts_of(ip, host.domain) == 1 && self.wait_queues.addresses.is_of_few(ip);
         self.is_crowded(ip, share) && !is_alone && self.is_awaited(ip, now)
     }
 
     /// Returns whether hosts that were sent away from `ip` are to come back.
     pub(super) fn is_awaited(&self, ip: IpAddr, now: Time) -> bool {
-        self.lines.addresses.is_awaited(ip, now)
+        self.wait_queues.addresses.is_awaited(ip, now)
     }
 
     /// Returns whether the name of a host whose time has come is free at `now`; otherwise the host waits in line for
     /// its turn.
     pub(super) fn has_turn(&mut self, active: &mut Active, index: u32, now: Time) -> bool {
-        self.lines.has_turn(active, index, &self.politeness, now)
+        self.wait_queues.has_turn(active, index, &self.politeness, now)
     }
 
-    /// Takes the first host out of the line at `name`, if it may go on at `now`.
+    /// Takes the first host out of the queue at `name`, if it may go on at `now`.
     pub(super) fn next_of_name(&mut self, active: &Active, name: Fingerprint, now: Time) -> Option<u32> {
-        self.lines.names.pop(name, active, &self.politeness, now)
+        self.wait_queues.names.pop(name, active, &self.politeness, now)
     }
 
-    /// Lets the line at `name` come up when its first host may go on.
+    /// Lets the queue at `name` come up when its first host may go on.
     pub(super) fn schedule_name(&mut self, active: &Active, name: Fingerprint) {
-        self.lines.schedule_name(active, name, &self.politeness);
+        self.wait_queues.schedule_name(active, name, &self.politeness);
     }
 
     /// Lets other origins of a host's name go on now, or know when.
     pub(super) fn wake_name(&mut self, active: &Active, index: u32) {
-        if let Some(name) = active.host(index).name_key.filter(|&name| self.lines.names.has_line(name)) {
+        if let Some(name) = active.host(index).name_key.filter(|&name| self.wait_queues.names.has_queue(name)) {
             self.schedule_name(active, name);
         }
     }

@@ -117,14 +117,14 @@ impl Partition {
     /// Calls `each` with every host that is not active and has a record by which it rests at `now`, when this process
     /// begins, and until when; what is forgiven by `since` does not count. Reads the directory of the base once,
     /// sequentially.
-    pub(in crate::frontier) fn for_each_rest(
+    pub(in crate::frontier) fn for_each_held(
         &self,
         now: Time,
         since: Time,
         each: &mut dyn FnMut(Fingerprint, Time),
     ) -> Result<()> {
         let mut look = |origin: Fingerprint, record: &[u8]| {
-            let until = HostRecord::rests_in(record, since, Writer::Before(now)).filter(|&until| until > now);
+            let until = HostRecord::held_until_in(record, since, Writer::Before(now)).filter(|&until| until > now);
             if let Some(until) = until.filter(|_| !self.active.contains_key(&origin)) {
                 each(origin, until);
             }

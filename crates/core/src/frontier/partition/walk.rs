@@ -49,7 +49,7 @@ impl Walk {
     }
 
     /// A host of the partition has nothing to do from `now` on: one that waits for that may have its place.
-    pub(in crate::frontier) fn host_rests(&mut self, now: Time) {
+    pub(in crate::frontier) fn host_is_idle(&mut self, now: Time) {
         self.freed = true;
         if std::mem::take(&mut self.is_blocked) {
             self.wake = Some(now);
@@ -134,29 +134,29 @@ mod tests {
                 &[|w| w.begin(None), |w| w.end(&done(Some(at(2)), false, true), 300, at(1))],
                 Some(at(4)),
             ),
-            ("a host that rests wakes nobody", &[|w| w.host_rests(at(3))], None),
-            ("but those that wait for it", &[|w| w.block(), |w| w.host_rests(at(3))], Some(at(3))),
-            ("once", &[|w| w.block(), |w| w.host_rests(at(3)), |w| w.begin(None), |w| w.host_rests(at(5))], None),
+            ("a host that rests wakes nobody", &[|w| w.host_is_idle(at(3))], None),
+            ("but those that wait for it", &[|w| w.block(), |w| w.host_is_idle(at(3))], Some(at(3))),
+            ("once", &[|w| w.block(), |w| w.host_is_idle(at(3)), |w| w.begin(None), |w| w.host_is_idle(at(5))], None),
             (
                 "those that a walk passed over too",
-                &[|w| w.begin(None), |w| w.end(&done(None, true, false), 9, at(1)), |w| w.host_rests(at(3))],
+                &[|w| w.begin(None), |w| w.end(&done(None, true, false), 9, at(1)), |w| w.host_is_idle(at(3))],
                 Some(at(3)),
             ),
             (
                 "also where it came to rest during the walk",
-                &[|w| w.begin(None), |w| w.host_rests(at(1)), |w| w.end(&done(None, true, false), 9, at(2))],
+                &[|w| w.begin(None), |w| w.host_is_idle(at(1)), |w| w.end(&done(None, true, false), 9, at(2))],
                 Some(at(2)),
             ),
             (
                 "not where it did before",
-                &[|w| w.host_rests(at(1)), |w| w.begin(None), |w| w.end(&done(None, true, false), 9, at(2))],
+                &[|w| w.host_is_idle(at(1)), |w| w.begin(None), |w| w.end(&done(None, true, false), 9, at(2))],
                 None,
             ),
             ("a new base is looked at", &[|w| w.wake_at(at(9)), |w| w.base_replaced(true, at(4))], Some(at(4))),
             ("an empty one is not", &[|w| w.wake_at(at(9)), |w| w.base_replaced(false, at(4))], None),
             (
                 "nobody waits in a new base",
-                &[|w| w.block(), |w| w.base_replaced(false, at(4)), |w| w.host_rests(at(5))],
+                &[|w| w.block(), |w| w.base_replaced(false, at(4)), |w| w.host_is_idle(at(5))],
                 None,
             ),
         ];

@@ -32,7 +32,7 @@ impl Queues {
         if partition.may_hold(origin) {
             return Ok(false);
         }
-        if !self.has_share(domain) || self.budgets.domain_rests(&self.cold, domain) {
+        if !self.has_share(domain) || self.budgets.is_domain_resting(&self.cold, domain) {
             return Ok(false);
         }
         let all = self.sizes.active_hosts.max(1);
@@ -64,7 +64,7 @@ impl Queues {
 
     /// Gives a host a place on the active side. `known` is what the disk side knows of its domain.
     pub(in crate::frontier) fn activate(&mut self, mut host: Host, known: &DomainTotals) -> u32 {
-        self.pacing.meet(&mut host);
+        self.pacing.activate(&mut host);
         if !self.has_memory_for_rules(host.rules_bytes) {
             // they are asked for again, which finds memory for them or not
             (host.rules, host.rules_bytes) = (None, 0);
@@ -135,7 +135,7 @@ impl Queues {
 
     /// Puts a URL of a host that is not active on the disk side.
     pub(in crate::frontier) fn push_stranger(&mut self, item: &Item) -> Result<()> {
-        let rests = self.budgets.domain_rests(&self.cold, item.url.domain);
+        let rests = self.budgets.is_domain_resting(&self.cold, item.url.domain);
         self.cold.push_stranger(item, rests, self.now)
     }
 
@@ -241,7 +241,7 @@ impl Queues {
 
     /// Gives the ledger, if there is one, the hosts that rest by what was saved: the other frontiers of the process do
     /// not know them, and may be led to one by a robots.txt that redirects. Hosts on the disk side are among them.
-    pub(in crate::frontier) fn enter_rests(&self, now: Time) -> Result<()> {
+    pub(in crate::frontier) fn enter_holds(&self, now: Time) -> Result<()> {
         let Some(ledger) = self.pacing.ledger() else { return Ok(()) };
         for host in self.active.hosts() {
             ledger.rest(host.origin, host.standing.backoff_until, now);
@@ -249,6 +249,6 @@ impl Queues {
         }
         let mut enter = |origin, until| ledger.rest(origin, until, now);
         let mut partitions = self.cold.partitions.iter();
-        partitions.try_for_each(|partition| partition.for_each_rest(now, self.sizes.forgiven, &mut enter))
+        partitions.try_for_each(|partition| partition.for_each_held(now, self.sizes.forgiven, &mut enter))
     }
 }

@@ -27,7 +27,7 @@ impl Queues {
             let Some(index) = self.active.resolve(reference) else { continue };
             let host = self.active.host_mut(index);
             host.turn = 0;
-            if self.pacing.gives_way(self.active.host(index), self.address_share(), self.now) {
+            if self.pacing.yields_place(self.active.host(index), self.address_share(), self.now) {
                 if let Some(ip) = self.active.host(index).counted_at {
                     self.send_away(index, ip, self.now)?;
                 }

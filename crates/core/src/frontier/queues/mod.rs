@@ -1,7 +1,7 @@
 //! The queues of hosts, in memory and on the disk side, and the place of each active host.
 //!
 //! Invariant: after any call a host is where everything that is known of it puts it ([`Queues::settle`]): in the
-//! schedule, in one line, among those that may leave, or nowhere while an answer or URLs are on their way; what it
+//! schedule, in one queue, among those that may leave, or nowhere while an answer or URLs are on their way; what it
 //! counts for (memory, places, its domain, its address, its partition) is counted once. It owns the pace and the
 //! budgets, since both decide about a place. It knows nothing of tasks and answers, which are the frontier's.
 
@@ -78,7 +78,7 @@ impl Queues {
             WaitState::Domain
         } else if self.budgets.awaits_round(self.active.host(index), now) {
             if host.is_at_rest() { WaitState::Round } else { WaitState::Nowhere }
-        } else if self.pacing.gives_way(self.active.host(index), self.address_share(), self.now) {
+        } else if self.pacing.yields_place(self.active.host(index), self.address_share(), self.now) {
             self.active.turn_over(index);
             WaitState::Nowhere
         } else {
@@ -104,11 +104,11 @@ impl Queues {
         match place {
             WaitState::Scheduled(due) => {
                 let lane = self.budgets.lane_of(domain);
-                self.pacing.lines.schedule_host(due, reference, lane);
+                self.pacing.wait_queues.schedule_host(due, reference, lane);
                 if rests {
                     self.active.parkable(index);
                 }
-                self.pacing.lines.sweep(&self.active);
+                self.pacing.wait_queues.sweep(&self.active);
             }
             WaitState::Idle => self.active.idle(index),
             WaitState::Round => self.active.rest(index),
@@ -137,7 +137,7 @@ impl Queues {
         self.pacing.count_at_address(self.active.host_mut(index));
         if !busy {
             let partition = self.cold.number_of(domain);
-            self.cold.partitions[partition].walk.host_rests(now);
+            self.cold.partitions[partition].walk.host_is_idle(now);
         }
     }
 
@@ -338,7 +338,7 @@ impl Queues {
     pub(super) fn end_contact(&mut self, index: u32, answered: Option<bool>) {
         let now = self.now;
         if let Some(Woken { network, count }) =
-            self.pacing.lines.end_contact(self.active.host_mut(index), answered, now)
+            self.pacing.wait_queues.end_contact(self.active.host_mut(index), answered, now)
         {
             self.wake_suspects(network, count, now);
         }
@@ -349,11 +349,11 @@ impl Queues {
         self.active.host_mut(index).note_answer();
     }
 
-    /// Lets the first `count` hosts of the line of `network` come up that still wait; how many that were.
+    /// Lets the first `count` hosts of the queue of `network` come up that still wait; how many that were.
     fn wake_suspects(&mut self, network: IpAddr, count: usize, now: Time) -> usize {
         let mut woken = 0;
         while woken < count
-            && let Some(index) = self.pacing.lines.next_suspect(&self.active, network)
+            && let Some(index) = self.pacing.wait_queues.next_suspect(&self.active, network)
         {
             self.come_again(index, now, now);
             woken += 1;
@@ -364,31 +364,31 @@ impl Queues {
     /// Lets suspects come up: of networks that are silent as many as there are places, of others as many as these may
     /// have.
     pub(super) fn serve_suspects(&mut self, now: Time) {
-        let SuspectTurns { mut silent, others } = self.pacing.lines.suspect_turns(now);
+        let SuspectTurns { mut silent, others } = self.pacing.wait_queues.suspect_turns(now);
         for network in others {
-            self.wake_suspects(network, self.pacing.lines.contacts_left(network), now);
+            self.wake_suspects(network, self.pacing.wait_queues.contacts_left(network), now);
         }
-        let mut places = self.pacing.lines.suspects_left();
+        let mut places = self.pacing.wait_queues.suspects_left();
         while places > 0
             && let Some(network) = silent.pop_front()
         {
             if self.wake_suspects(network, 1, now) > 0 {
                 places -= 1;
-                self.pacing.lines.note_suspect_turn(network);
+                self.pacing.wait_queues.note_suspect_turn(network);
                 silent.push_back(network);
             }
         }
-        self.pacing.lines.look_again(now);
+        self.pacing.wait_queues.look_again(now);
     }
 
     /// Returns whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
     pub(super) fn may_contact(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
-        let contact = self.pacing.lines.contact_at(self.active.host(index), ip, now);
+        let contact = self.pacing.wait_queues.contact_at(self.active.host(index), ip, now);
         match contact {
             Some(contact) => self.active.host_mut(index).contact = contact,
             None => {
                 self.put(index, WaitState::Suspect, now);
-                self.pacing.lines.wait_as_suspect(&self.active, index, ip, now);
+                self.pacing.wait_queues.wait_as_suspect(&self.active, index, ip, now);
             }
         }
         contact.is_some()

@@ -181,7 +181,7 @@ fn first_task(crawl: &mut Crawl) -> (HostId, QueuedUrl) {
             }
             Some(Task::Robots { host, .. }) => {
                 let (rules, expires) = (Arc::new(TestRules(None)), now + S * 86_400);
-                crawl.frontier.heard(host);
+                crawl.frontier.note_answer(host);
                 let answer = RobotsAnswer::Rules { rules, expires, duration: MS, bytes: 1 };
                 crawl.frontier.robots(host, answer, now).unwrap();
             }

@@ -120,11 +120,11 @@ fn n26_what_hosts_leave_in_the_schedule_is_bounded_by_the_hosts_that_are_there()
     let mut most = 0;
     while crawl.clock.now().since(START) < S * 600 && crawl.step() {
         let hosts = crawl.frontier.active().count().max(1);
-        most = most.max(crawl.frontier.queues.pacing.lines.scheduled());
+        most = most.max(crawl.frontier.queues.pacing.wait_queues.scheduled());
         assert!(
-            crawl.frontier.queues.pacing.lines.scheduled() <= 4 * 50 + 64 + 1,
+            crawl.frontier.queues.pacing.wait_queues.scheduled() <= 4 * 50 + 64 + 1,
             "{} entries, {hosts} hosts",
-            crawl.frontier.queues.pacing.lines.scheduled()
+            crawl.frontier.queues.pacing.wait_queues.scheduled()
         );
     }
     assert!(crawl.out.len() >= 1_000, "{} URLs came out", crawl.out.len());

@@ -35,7 +35,7 @@ fn forty() -> (Crawl, Vec<HostId>) {
     (0..40).for_each(|host| crawl.push(url(host, 0, 1)));
     let first = begin(&mut crawl, 100);
     assert!(first.iter().all(|&(_, contact)| contact == Contact::First), "{first:?}");
-    assert_eq!((first.len(), crawl.frontier.queues.pacing.lines.suspects()), (8, 32));
+    assert_eq!((first.len(), crawl.frontier.queues.pacing.wait_queues.suspects()), (8, 32));
     (crawl, first.into_iter().map(|(host, _)| host).collect())
 }
 
@@ -44,7 +44,7 @@ fn answer(crawl: &mut Crawl, hosts: &[HostId]) {
     for &host in hosts {
         let rules = Arc::new(TestRules(None));
         let answer = RobotsAnswer::Rules { rules, expires: now + S * 86_400, duration: S, bytes: 100 };
-        crawl.frontier.heard(host);
+        crawl.frontier.note_answer(host);
         crawl.frontier.robots(host, answer, now).unwrap();
     }
 }
@@ -55,7 +55,7 @@ fn n13_an_answer_at_an_address_lets_two_more_first_contacts_begin_there() {
     answer(&mut crawl, &first[..3]);
     let more = begin(&mut crawl, 0);
     assert!(more.iter().all(|&(_, contact)| contact == Contact::First), "{more:?}");
-    assert_eq!((more.len(), crawl.frontier.queues.pacing.lines.suspects()), (6, 26));
+    assert_eq!((more.len(), crawl.frontier.queues.pacing.wait_queues.suspects()), (6, 26));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn n13_hosts_without_a_place_wait_in_a_line_and_come_up_when_there_are_places() 
     while crawl.clock.now() < START + S * 5 {
         assert_eq!(begin(&mut crawl, 0), []);
         assert_eq!(
-            (crawl.frontier.queues.pacing.lines.suspects(), crawl.frontier.queues.pacing.lines.entries()),
+            (crawl.frontier.queues.pacing.wait_queues.suspects(), crawl.frontier.queues.pacing.wait_queues.entries()),
             (32, 1),
             "one entry for all"
         );
@@ -76,10 +76,10 @@ fn n13_hosts_without_a_place_wait_in_a_line_and_come_up_when_there_are_places() 
     // places become free
     let suspects = begin(&mut crawl, 3);
     assert!(suspects.iter().all(|&(_, contact)| contact == Contact::Suspect), "{suspects:?}");
-    assert_eq!((suspects.len(), crawl.frontier.queues.pacing.lines.suspects()), (3, 29));
+    assert_eq!((suspects.len(), crawl.frontier.queues.pacing.wait_queues.suspects()), (3, 29));
     // or others answer: eleven were in progress, sixteen may be
     answer(&mut crawl, &first);
     let first_contacts = begin(&mut crawl, 0);
     assert!(first_contacts.iter().all(|&(_, contact)| contact == Contact::First), "{first_contacts:?}");
-    assert_eq!((first_contacts.len(), crawl.frontier.queues.pacing.lines.suspects()), (13, 16));
+    assert_eq!((first_contacts.len(), crawl.frontier.queues.pacing.wait_queues.suspects()), (13, 16));
 }

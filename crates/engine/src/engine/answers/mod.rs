@@ -34,7 +34,7 @@ impl Engine {
                 (worker, self.sessions.keep_cookies(&processed, &self.admission.settings))
             }
         };
-        if processed.job.target.is_errand() {
+        if processed.job.target.is_prerequisite() {
             return self.prerequisite_answered(processed, worker);
         }
         if self.sessions.turn_away(&processed, has_new_cookie, &self.admission.settings) {
@@ -104,7 +104,7 @@ impl Engine {
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
-        let is_prerequisite = failed.job.target.is_errand();
+        let is_prerequisite = failed.job.target.is_prerequisite();
         if !is_prerequisite {
             self.admission.stores.arrival.frontier.active_mut().blame(failed.job.host, blame);
         }

@@ -165,7 +165,7 @@ impl Engine {
     }
 
     /// Passes what the queue of the host of `origin` has learnt of its rules to those who wait for them too.
-    pub(super) fn rules_told(&mut self, origin: Fingerprint, rules: Option<&Arc<RobotsRules>>) -> Result<()> {
+    pub(super) fn pass_rules(&mut self, origin: Fingerprint, rules: Option<&Arc<RobotsRules>>) -> Result<()> {
         let waiters = self.prerequisites.take_waiters(origin);
         waiters.into_iter().try_for_each(|waiter| self.tell_waiter(origin, waiter, rules))
     }

@@ -143,7 +143,7 @@ impl Engine {
         // what is taken over came some time ago
         let from = (response.started + duration).min(self.admission.stores.arrival.now);
         let term = Term { from, until: from + self.admission.settings.robots_cache };
-        self.admission.stores.arrival.frontier.heard(host);
+        self.admission.stores.arrival.frontier.note_answer(host);
         match RobotsRules::of_answer(response.status, findings.rules) {
             Some(rules) => {
                 let politeness =
@@ -178,7 +178,7 @@ impl Engine {
         let expires = term.until;
         self.admission.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
         self.tell_rules(host, RobotsAnswer::Rules { rules: rules.clone(), expires, duration, bytes })?;
-        self.rules_told(origin, Some(&rules))
+        self.pass_rules(origin, Some(&rules))
     }
 
     /// The frontier hears the rules of a host, whether they were asked for or not.
@@ -206,7 +206,7 @@ impl Engine {
         }
         let arrival = &mut self.admission.stores.arrival;
         arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)?;
-        self.rules_told(key, None)
+        self.pass_rules(key, None)
     }
 
     /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
@@ -226,7 +226,7 @@ impl Engine {
             let term = Term { from: now, until: held.until };
             self.admission.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))?;
         }
-        self.rules_told(origin, None)
+        self.pass_rules(origin, None)
     }
 
     pub(super) fn robots_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
@@ -240,7 +240,7 @@ impl Engine {
             // an address as a host: no name server was asked who would have said so before
             let arrival = &mut self.admission.stores.arrival;
             arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now)?;
-            return self.rules_told(key, None);
+            return self.pass_rules(key, None);
         }
         self.robots_failed(job.host, &origin, key, duration)
     }

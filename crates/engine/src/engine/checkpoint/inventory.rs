@@ -12,7 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::exchange::ExchangeState;
-use super::super::{rests, seeds};
+use super::super::{hold_log, seeds};
 use super::{Checkpoint, CheckpointFile, Last, checkpoint_path};
 use crate::container::named;
 use crate::disk::{Disk, Result};
@@ -77,7 +77,7 @@ pub fn inventory(
     for kept in ExchangeState::read(exchange, &path)?.kept {
         inventory.as_it_is(&link_path(dir, kept.number), FileKind::Links)?;
     }
-    for name in [layout::IDENTITY, layout::SETTINGS, &rests::file_name(number)] {
+    for name in [layout::IDENTITY, layout::SETTINGS, &hold_log::file_name(number)] {
         inventory.as_it_is(&dir.join(name), FileKind::Replaced)?;
     }
     inventory.logs()?;

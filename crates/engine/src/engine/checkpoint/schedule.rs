@@ -19,7 +19,7 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::container::Container;
 use crate::disk::{Disk, Ledger, Removal};
-use crate::engine::rests::HoldLog;
+use crate::engine::hold_log::HoldLog;
 
 /// Files that a merge deletes at most before it begins.
 const REMOVED_BY_MERGE_MAX: usize = 64;

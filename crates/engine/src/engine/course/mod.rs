@@ -276,7 +276,7 @@ impl Engine {
         let is_reading = self.admission.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
         let is_reading = is_reading || self.admission.recrawls.as_ref().is_some_and(|recrawls| recrawls.is_reading());
         !is_reading
-            && self.requests.under_way() == 0
+            && self.requests.in_flight() == 0
             && self.renderings.are_none()
             && self.admission.stores.are_idle()
             && !self.admission.stores.are_dispatching()
@@ -284,7 +284,7 @@ impl Engine {
 
     /// Nothing is in progress, and every URL that was ever admitted has its end.
     pub(super) fn nothing_left(&mut self) -> bool {
-        let is_idle = self.requests.under_way() == 0 && self.renderings.are_none() && self.admission.stores.are_idle();
+        let is_idle = self.requests.in_flight() == 0 && self.renderings.are_none() && self.admission.stores.are_idle();
         let all_are_in = !self.admission.seeding.intake.is_waiting() && !self.has_nearer();
         let is_done = is_idle && self.admission.stores.arrival.frontier.is_idle() && self.accounts().are_closed();
         let now = self.admission.clock.now();

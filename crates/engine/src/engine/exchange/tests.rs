@@ -8,9 +8,9 @@ use crate::exchange::{OutFile, Position, Revision, UpTo, Visible};
 
 /// A registry of which the test says what is known.
 #[derive(Debug, Default)]
-struct Told(Mutex<News>);
+struct ScriptedRegistry(Mutex<News>);
 
-impl Registry for Told {
+impl Registry for ScriptedRegistry {
     fn open(&self, _: u32, _: Head) -> Revision {
         0
     }
@@ -43,7 +43,7 @@ fn an_idle_shard_does_not_cut_for_links_that_it_cannot_say_to_have_read_yet() {
     let disk = SimulatedDisk::new(1).disk();
     let dir = Path::new("/crawl/shard-001");
     disk.create_dir_all(dir).unwrap();
-    let told = Arc::new(Told::default());
+    let told = Arc::new(ScriptedRegistry::default());
     let options = ExchangeOptions {
         shard: Shard::new(1, 3),
         registry: told.clone(),

@@ -13,9 +13,9 @@ use std::time::Duration;
 use super::{Patience, Sessions};
 use crate::contract::{FetchJob, LoginFindings, LoginPlan, LoginStep, Message, Processed, Submission, Target};
 use crate::engine::admission::Admission;
-use crate::engine::prerequisites::{Login, LoginRequest, NoWay};
+use crate::engine::prerequisites::{Login, LoginRequest, RulesRefusal};
 use crate::frontier::{HostId, Provenance};
-use crate::web::login::Told;
+use crate::web::login::SignEvidence;
 use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
 
@@ -64,7 +64,7 @@ impl Sessions {
         let via = url.as_str().to_owned();
         let is_form = matches!(step, LoginStep::Form);
         let cookies = self.cookies.names(&url);
-        let told = Told {
+        let told = SignEvidence {
             status,
             redirect: redirect.as_ref().map(CanonicalUrl::as_str),
             cookies: &cookies,
@@ -90,14 +90,14 @@ impl Sessions {
     }
 
     /// A step cannot be taken, because of the rules of the origin where it goes.
-    pub fn login_forbidden(&mut self, request: &LoginRequest, by: NoWay, admission: &Admission) {
+    pub fn login_forbidden(&mut self, request: &LoginRequest, by: RulesRefusal, admission: &Admission) {
         let (plan, url) = (&request.login.plan, &request.url);
         match by {
-            NoWay::Forbidden => {
+            RulesRefusal::Forbidden => {
                 let why = format!("robots.txt forbids {} (obey = false is for sites of your own)", url.as_str());
                 self.login_failed(plan, Failure::Refused(why), admission);
             }
-            NoWay::NoRules => {
+            RulesRefusal::NoRules => {
                 self.login_unanswered(plan, format!("the robots.txt of {} cannot be had", url.origin()), admission);
             }
         }

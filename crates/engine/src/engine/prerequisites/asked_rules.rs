@@ -205,7 +205,7 @@ impl AskedRules {
 fn bare(mut processed: Processed) -> Processed {
     processed.response.body = Vec::new();
     // other answers may need its place
-    processed.room = Default::default();
+    processed.permits = Default::default();
     processed
 }
 

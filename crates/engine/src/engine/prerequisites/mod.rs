@@ -136,12 +136,12 @@ pub(super) struct Failed {
 /// A wish that is not granted, because of the rules of the origin where it goes.
 pub(super) struct Refused {
     pub wanted: Prerequisite,
-    pub by: NoWay,
+    pub by: RulesRefusal,
 }
 
 /// Reason for which the rules of an origin let nothing through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoWay {
+pub(super) enum RulesRefusal {
     /// They forbid it.
     Forbidden,
     /// They cannot be had.
@@ -158,7 +158,7 @@ impl Prerequisites {
         }
         match self.rules_for(wanted.url(), admission) {
             Known::Rules(rules) => self.want_by(wanted, host, Some(&rules), now),
-            Known::Unavailable => Some(Refused { wanted, by: NoWay::NoRules }),
+            Known::Unavailable => Some(Refused { wanted, by: RulesRefusal::NoRules }),
             Known::Nothing => {
                 self.wait_for_rules(wanted, host, admission);
                 None
@@ -179,8 +179,8 @@ impl Prerequisites {
                 self.queue(wanted, host, now);
                 return None;
             }
-            Some(_) => NoWay::Forbidden,
-            None => NoWay::NoRules,
+            Some(_) => RulesRefusal::Forbidden,
+            None => RulesRefusal::NoRules,
         };
         Some(Refused { wanted, by })
     }

@@ -113,7 +113,7 @@ impl Recrawls {
     /// Returns the figures of the calendar.
     pub fn figures(&mut self, now: Time) -> CalendarFigures {
         let wheel = self.wheel.figures(now);
-        let told = self.sample.told(&self.schedule, now);
+        let told = self.sample.figures(&self.schedule, now);
         let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         CalendarFigures {
             is_on: self.options.is_on,

@@ -17,11 +17,11 @@ use crate::fingerprint::mix;
 /// Pages at most; half of them at least once there have been so many.
 const PAGES_MAX: usize = 512;
 /// Time for which figures are reported again before they are computed again.
-const TOLD_FOR: Duration = Duration::from_secs(10);
+const FIGURES_AGE_MAX: Duration = Duration::from_secs(10);
 
 /// Figures of the pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Told {
+pub(super) struct SampleFigures {
     /// Mean time since the last visit that had an answer.
     pub mean_age: Duration,
     /// The part of them that are probably still as that visit found them.
@@ -43,7 +43,7 @@ pub(super) struct Sample {
     halved: u32,
     pages: BTreeMap<u64, Page>,
     #[serde(skip)]
-    told: Option<(Time, Told)>,
+    told: Option<(Time, SampleFigures)>,
 }
 
 impl Sample {
@@ -68,10 +68,10 @@ impl Sample {
     }
 
     /// Returns the figures at `now`; `None` if there is no page.
-    pub fn told(&mut self, schedule: &Schedule, now: Time) -> Option<Told> {
+    pub fn figures(&mut self, schedule: &Schedule, now: Time) -> Option<SampleFigures> {
         if let Some((at, told)) = self.told
             && at <= now
-            && now.since(at) < TOLD_FOR
+            && now.since(at) < FIGURES_AGE_MAX
             && !self.pages.is_empty()
         {
             return Some(told);
@@ -84,7 +84,7 @@ impl Sample {
             age += now.since(page.fetched);
             fresh += schedule.freshness(page.host, &Past::of_visited(page.fetched, Time::ZERO, history), now);
         }
-        let told = Told { mean_age: age / count, freshness: fresh / f64::from(count) };
+        let told = SampleFigures { mean_age: age / count, freshness: fresh / f64::from(count) };
         self.told = Some((now, told));
         Some(told)
     }
@@ -134,16 +134,16 @@ mod tests {
         }
         assert!((PAGES_MAX / 3..=PAGES_MAX).contains(&sample.pages.len()), "{}", sample.pages.len());
         let now = start + minute * 20_000;
-        let told = sample.told(&schedule(), now).unwrap();
+        let told = sample.figures(&schedule(), now).unwrap();
         let age: f64 = fetched.iter().map(|&at| now.since(at).as_secs_f64()).sum::<f64>() / f64::from(pages);
         let part = told.mean_age.as_secs_f64() / age;
         assert!((0.97..1.03).contains(&part), "{part}");
         assert!((0.0..1.0).contains(&told.freshness), "{told:?}");
         let bytes = postcard::to_stdvec(&sample).unwrap();
         let mut read: Sample = postcard::from_bytes(&bytes).unwrap();
-        assert!(read.is_sound() && read.told(&schedule(), now) == Some(told));
+        assert!(read.is_sound() && read.figures(&schedule(), now) == Some(told));
         (0..pages).for_each(|n| sample.forget(prints.of(format!("https://a.example/{n}").as_bytes())));
-        assert_eq!(sample.told(&schedule(), now), None);
+        assert_eq!(sample.figures(&schedule(), now), None);
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         let history = History { visits: 5.0, changes: 1.0, days: 20.0, changed_days: 4.0 };
         sample.note(prints.of(b"k"), prints.of(b"h"), &Past::of_visited(start, Time::ZERO, history));
         let at = |days: u32| start + Duration::from_secs(86_400) * days;
-        let [fresh, later, stale] = [0, 3, 300].map(|days| sample.told(&schedule(), at(days)).unwrap().freshness);
+        let [fresh, later, stale] = [0, 3, 300].map(|days| sample.figures(&schedule(), at(days)).unwrap().freshness);
         assert!(fresh > 0.999 && later < fresh && stale < later / 2.0, "{fresh} {later} {stale}");
     }
 }

@@ -67,7 +67,7 @@ impl Renderings {
         self.bytes += bytes;
         self.pages.insert(number, in_progress);
         // other answers may need its place, and among them what the page will ask for
-        processed.room = Default::default();
+        processed.permits = Default::default();
         self.decide(number, Box::new(processed), false, keys)
     }
 

@@ -126,8 +126,8 @@ impl Requests {
     }
 
     /// Returns how many more may begin that are likely to stay silent.
-    pub fn room_for_suspects(&self, now: Time) -> usize {
-        self.slots.room_for_suspects(now)
+    pub fn slots_for_suspects(&self, now: Time) -> usize {
+        self.slots.slots_for_suspects(now)
     }
 
     /// Takes the right to one request, unless it is there; says whether it is now.
@@ -200,7 +200,7 @@ impl Requests {
     }
 
     /// Requests and look-ups that are in progress.
-    pub fn under_way(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.slots.len()
     }
 

@@ -196,8 +196,8 @@ impl OwnSlots {
     }
 
     /// Returns how many more may begin that are likely to stay silent.
-    pub fn room_for_suspects(&self, now: Time) -> usize {
-        self.pool.lock().slots.room_for_suspects(now)
+    pub fn slots_for_suspects(&self, now: Time) -> usize {
+        self.pool.lock().slots.slots_for_suspects(now)
     }
 }
 
@@ -418,7 +418,7 @@ mod tests {
         assert!(!other.ask(START));
         drop(gone);
         assert_eq!((woken.load(Ordering::Relaxed), other.busy(START)), (1, (0, 2)));
-        assert!(other.reserve(START) && other.room_for_suspects(START) == 3);
+        assert!(other.reserve(START) && other.slots_for_suspects(START) == 3);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Slots {
 
     /// Returns how many more may begin that are likely to stay silent. Without places for slow ones they are like all
     /// others.
-    pub fn room_for_suspects(&self, now: Time) -> usize {
+    pub fn slots_for_suspects(&self, now: Time) -> usize {
         let slow = self.options.slow;
         match slow {
             0 => usize::MAX,
@@ -284,20 +284,20 @@ mod tests {
     #[test]
     fn n13_hosts_that_are_likely_to_stay_silent_take_no_worker_and_not_all_slow_places() {
         let mut slots = slots(8, 6);
-        assert_eq!(slots.room_for_suspects(START), 5);
+        assert_eq!(slots.slots_for_suspects(START), 5);
         (0..5).for_each(|n| slots.begin(0, host(n), Contact::Suspect, START));
-        assert_eq!(slots.room_for_suspects(START), 0);
+        assert_eq!(slots.slots_for_suspects(START), 0);
         assert_eq!((slots.busy(START), slots.len()), (0, 5));
         (5..13).for_each(|n| slots.begin(0, host(n), Contact::Known, START));
         assert!(!is_free(&slots, START));
         assert_eq!(slots.free_at(START), Some(START + Duration::from_secs(2)));
         slots.end(0, host(1), START);
-        assert_eq!(slots.room_for_suspects(START), 1);
+        assert_eq!(slots.slots_for_suspects(START), 1);
         // without such places they are like all others
         let mut none =
             Slots::new(SlotOptions { workers: 1, workers_most: None, slow: 0, slow_after: Duration::from_secs(2) });
         none.begin(0, host(0), Contact::Suspect, START);
-        assert_eq!(none.room_for_suspects(START), usize::MAX);
+        assert_eq!(none.slots_for_suspects(START), usize::MAX);
         assert!(!is_free(&none, START + Duration::from_secs(9)));
         assert_eq!(none.end(0, host(0), START).0, 1);
     }

@@ -30,7 +30,7 @@ impl Crawl {
 
     /// A page at `url` that says `text` and links to `links`, or embeds them where they end in `.png`; says whether it
     /// is a copy.
-    fn meet(&mut self, url: &str, text: &str, links: &[String]) -> bool {
+    fn observe(&mut self, url: &str, text: &str, links: &[String]) -> bool {
         let words: String = text.chars().filter(|letter| !letter.is_ascii_digit()).collect();
         let said =
             ContentDigests { text: self.keys.digest(text.as_bytes()), words: self.keys.digest(words.as_bytes()) };
@@ -48,7 +48,7 @@ impl Crawl {
     /// Pages of one text and ever new sessions.
     fn sessions(&mut self, from: u32, number: u32) -> u32 {
         let page = |n: u32| format!("http://h/index?sid=x{n}");
-        (from..from + number).map(|n| u32::from(self.meet(&page(n), "the index", &[page(n + 100_000)]))).sum()
+        (from..from + number).map(|n| u32::from(self.observe(&page(n), "the index", &[page(n + 100_000)]))).sum()
     }
 }
 
@@ -74,10 +74,10 @@ fn another_text_ends_a_rule_which_then_needs_twice_the_evidence() {
     let mut crawl = Crawl::new();
     crawl.sessions(0, 500);
     assert!(crawl.copies("http://h/index?sid=new").is_some());
-    assert!(!crawl.meet("http://h/index?sid=other", "news today", &[]));
+    assert!(!crawl.observe("http://h/index?sid=other", "news today", &[]));
     assert_eq!(crawl.copies("http://h/index?sid=new"), None);
     let mut page = |n: u32| {
-        crawl.meet(&format!("http://h/b?sid={n}"), "another page", &[format!("http://h/b?sid={}", n + 10_000)]);
+        crawl.observe(&format!("http://h/b?sid={n}"), "another page", &[format!("http://h/b?sid={}", n + 10_000)]);
         crawl.copies("http://h/b?sid=new").is_some()
     };
     let needed = (0..100).take_while(|&n| !page(n)).count();
@@ -119,7 +119,7 @@ fn what_only_looks_like_sessions_is_never_learnt() {
         let mut crawl = Crawl::new();
         for n in 0..400 {
             let (url, text, links) = page(n);
-            assert!(!crawl.meet(&url, &text, &links), "{case}: {url}");
+            assert!(!crawl.observe(&url, &text, &links), "{case}: {url}");
             assert_eq!(crawl.copies(&url), None, "{case}: {url}");
         }
     }
@@ -129,11 +129,11 @@ fn what_only_looks_like_sessions_is_never_learnt() {
 fn a_rule_outlasts_many_pages_of_others_and_nothing_is_noted_beside_it() {
     let mut crawl = Crawl::new();
     crawl.sessions(0, 100);
-    crawl.meet("http://h/topic?f=1&t=2&u=3&sid=5", "a topic", &[]);
+    crawl.observe("http://h/topic?f=1&t=2&u=3&sid=5", "a topic", &[]);
     assert_eq!(crawl.learnt.bases.used().len(), 2);
     for n in 0..20_000 {
         let host = format!("http://h{n}/a?q={n}");
-        crawl.meet(&host, &"y".repeat(n % 7), &[]);
+        crawl.observe(&host, &"y".repeat(n % 7), &[]);
     }
     assert!(crawl.copies("http://h/index?sid=new").is_some());
 }
@@ -141,7 +141,7 @@ fn a_rule_outlasts_many_pages_of_others_and_nothing_is_noted_beside_it() {
 #[test]
 fn what_was_learnt_comes_back_and_nothing_is_written_where_nothing_was_or_is_to_be() {
     let (mut crawl, mut bytes) = (Crawl::new(), Vec::new());
-    crawl.meet("http://h/page", "a page", &[]);
+    crawl.observe("http://h/page", "a page", &[]);
     crawl.learnt.encode(&mut bytes);
     assert!(bytes.is_empty());
     crawl.sessions(0, 100);

@@ -1,9 +1,10 @@
-//! The three stores that every admitted URL passes, and where their way ends: URL-seen, robots, DNS, frontier. A crawl
-//! that fetches pages again has one more, of their visits, which a URL passes in the place of URL-seen when it is due;
-//! and one whose budgets follow from supporters has the pairs of domains that link to each other, which no URL passes.
+//! The three stores that every admitted URL passes, and the frontier behind them: URL-seen, robots, DNS, frontier. A
+//! crawl that fetches pages again has one more, of their visits, which a URL passes in the place of URL-seen when it is
+//! due; and one whose budgets follow from supporters has the pairs of domains that link to each other, which no URL
+//! passes.
 //!
 //! - What is to be done for each of them alike (merges, cuts, what they need no more, what waits in them) is done here
-//!   once, by [`value`]; a URL's way from one to the next is [`way`].
+//!   once, by [`value`]; a URL passes from one to the next by [`pipeline`].
 //! - One merge of all of them is in progress at a time, as fast as their pace permits. The store that is nearest to the
 //!   frontier comes first: what it gives can be fetched at once.
 //! - Results are handed on in the same order, so that a URL moves by one store in a call.
@@ -11,9 +12,9 @@
 //!   names.
 
 mod merge;
+mod pipeline;
 mod support;
 mod value;
-mod way;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ use value::AnyStore;
 use value::BucketMerge;
 pub use value::{StoreValue, look_up};
 
-pub use way::{Arrival, known_by};
+pub use pipeline::{AdmissionSink, known_by};
 
 use super::checkpoint::{Replayed, Sections};
 use super::pair::{Pair, Supported};
@@ -66,8 +67,8 @@ pub struct Stores {
     pub by_standing: bool,
     /// The crawl has pages whose links are not counted: the store is new, and they are older.
     pub support_begins_late: bool,
-    /// The end of the way.
-    pub arrival: Arrival,
+    /// The end of the pipeline.
+    pub arrival: AdmissionSink,
     pub(super) jobs: Jobs,
 }
 
@@ -217,7 +218,7 @@ impl Stores {
     }
 
     /// New URLs that wait for an answer about their robots.txt or their name.
-    pub fn on_their_way(&self) -> u64 {
+    pub fn in_pipeline(&self) -> u64 {
         self.robots.unanswered() + self.dns.unanswered()
     }
 

@@ -56,7 +56,7 @@ impl Page {
         let kind = kind(params);
         let body = match body(request) {
             Ok(body) => body,
-            Err(NotTold) => {
+            Err(NotReported) => {
                 self.connection().send(session, "Fetch.failRequest", &failed(&id, "Failed"));
                 return;
             }
@@ -183,17 +183,17 @@ fn fields(headers: &Value) -> Vec<(String, String)> {
 }
 
 /// The browser does not report what is sent, such as a file.
-struct NotTold;
+struct NotReported;
 
-fn body(request: &Value) -> Result<Option<Vec<u8>>, NotTold> {
+fn body(request: &Value) -> Result<Option<Vec<u8>>, NotReported> {
     if request["hasPostData"] != true && request["postData"].is_null() {
         return Ok(None);
     }
     if let Some(entries) = request["postDataEntries"].as_array() {
         let bytes = entries.iter().map(|entry| BASE64.decode(entry["bytes"].as_str()?.as_bytes()).ok());
-        return bytes.collect::<Option<Vec<_>>>().map(|parts| Some(parts.concat())).ok_or(NotTold);
+        return bytes.collect::<Option<Vec<_>>>().map(|parts| Some(parts.concat())).ok_or(NotReported);
     }
-    request["postData"].as_str().map(|text| Some(text.as_bytes().to_vec())).ok_or(NotTold)
+    request["postData"].as_str().map(|text| Some(text.as_bytes().to_vec())).ok_or(NotReported)
 }
 
 fn kind(params: &Value) -> ResourceKind {

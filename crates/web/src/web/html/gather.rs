@@ -131,7 +131,7 @@ impl Found {
                 self.anchors += usize::from(element == Element::Anchor);
                 self.scripts += usize::from(element == Element::Script && is_run(&values));
                 if let Some(texts) = texts {
-                    texts.meet(&tag, values.get(Name::Alt), (self.values.len() > number).then_some(number));
+                    texts.begin_tag(&tag, values.get(Name::Alt), (self.values.len() > number).then_some(number));
                 }
             }
             match element {

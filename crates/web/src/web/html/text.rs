@@ -137,7 +137,7 @@ impl AnchorTexts {
     }
 
     /// The tag of an element begins, with this `alt`; `value` is the one that it names.
-    pub(super) fn meet(&mut self, tag: &Tag<'_>, alt: Option<&[u8]>, value: Option<usize>) {
+    pub(super) fn begin_tag(&mut self, tag: &Tag<'_>, alt: Option<&[u8]>, value: Option<usize>) {
         let is = |name: &str| tag.name.eq_ignore_ascii_case(name.as_bytes());
         let mut alternative = |texts: &mut Squeezed| {
             self.scratch.clear();

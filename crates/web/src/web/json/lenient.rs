@@ -16,8 +16,8 @@ const DIGITS_SURE: usize = 15;
 pub fn parse(text: &str) -> Option<Value> {
     let read = |text: &str| serde_json::from_str(text).ok();
     let as_it_is = || if has_long_number(text) { None } else { read(text) };
-    let mended = |html| read(&Mender::default().mended(text, html));
-    let value = as_it_is().or_else(|| mended(Html::Marks)).or_else(|| mended(Html::Comments));
+    let repaired = |html| read(&Repairer::default().repaired(text, html));
+    let value = as_it_is().or_else(|| repaired(Html::Marks)).or_else(|| repaired(Html::Comments));
     value.filter(|value: &Value| value.is_object() || value.is_array())
 }
 
@@ -37,16 +37,16 @@ enum Html {
 
 /// A text on its way to JSON.
 #[derive(Default)]
-struct Mender {
+struct Repairer {
     out: String,
     depth: usize,
 }
 
-impl Mender {
+impl Repairer {
     /// The text with a blank for each comment and each control character, and without a comma that nothing follows.
     /// Comments are JavaScript's (`/* */`, and `//` to the end of the line), HTML's (`<!-- -->`), and the marks of a
     /// CDATA section.
-    fn mended(mut self, text: &str, html: Html) -> String {
+    fn repaired(mut self, text: &str, html: Html) -> String {
         self.out.reserve(text.len());
         let mut rest = text;
         while let Some(first) = rest.chars().next() {

@@ -19,9 +19,9 @@ use crate::clock::{Clock, SystemClock};
 /// The source is asked this often.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// The last report to all listeners.
+/// The last state and point that streams send.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Published {
     /// The state as JSON; empty before the first one.
     pub state: Bytes,
     /// The newest point as JSON, and its number; 0 before the first one.
@@ -29,29 +29,29 @@ pub(super) struct Told {
 }
 
 /// The thread, and the state that it publishes.
-pub(super) struct Pulse {
+pub(super) struct Poller {
     pub shared: Shared,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The pulse as the server has it.
+/// The history and the last report, as the server has them.
 #[derive(Clone)]
 pub(super) struct Shared {
     history: Arc<Mutex<History>>,
-    told: watch::Receiver<Told>,
+    published: watch::Receiver<Published>,
 }
 
-impl Pulse {
+impl Poller {
     /// Starts it.
-    pub fn start(source: Arc<dyn Source>) -> std::io::Result<Pulse> {
-        let (tell, told) = watch::channel(Told::default());
+    pub fn start(source: Arc<dyn Source>) -> std::io::Result<Poller> {
+        let (publish, published) = watch::channel(Published::default());
         let history = Arc::<Mutex<History>>::default();
         let (stop, stopped) = bounded(0);
-        let shared = Shared { history: history.clone(), told };
-        let thread = thread::Builder::new().name("console-pulse".to_owned());
-        let thread = thread.spawn(move || run(&*source, &history, &tell, &stopped))?;
-        Ok(Pulse { shared, stop: Some(stop), thread: Some(thread) })
+        let shared = Shared { history: history.clone(), published };
+        let thread = thread::Builder::new().name("console-poller".to_owned());
+        let thread = thread.spawn(move || run(&*source, &history, &publish, &stopped))?;
+        Ok(Poller { shared, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Asks no more; streams end.
@@ -65,7 +65,7 @@ impl Pulse {
     }
 }
 
-fn run(source: &dyn Source, history: &Mutex<History>, tell: &watch::Sender<Told>, stopped: &Receiver<()>) {
+fn run(source: &dyn Source, history: &Mutex<History>, publish: &watch::Sender<Published>, stopped: &Receiver<()>) {
     let clock = SystemClock::new();
     let mut points = 0;
     loop {
@@ -74,11 +74,11 @@ fn run(source: &dyn Source, history: &Mutex<History>, tell: &watch::Sender<Told>
             let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
             take(&mut history, state, &clock)
         });
-        tell.send_modify(|told| {
-            told.state = json(&answer);
+        publish.send_modify(|published| {
+            published.state = json(&answer);
             if let Some(point) = point {
                 points += 1;
-                told.point = (points, point);
+                published.point = (points, point);
             }
         });
         match stopped.recv_timeout(EVERY) {
@@ -118,7 +118,7 @@ impl Shared {
     }
 
     /// Returns a receiver of all reports from now on.
-    pub fn listen(&self) -> watch::Receiver<Told> {
-        self.told.clone()
+    pub fn listen(&self) -> watch::Receiver<Published> {
+        self.published.clone()
     }
 }

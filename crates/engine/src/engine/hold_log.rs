@@ -1,8 +1,8 @@
-//! The log of long rests: which hosts must not be contacted before a time that a restart has to keep.
+//! The hold log: which hosts must not be contacted before a time that a restart has to keep.
 //!
-//! A checkpoint has the rest of every host. One that begins after it (a `Retry-After` of an hour, the fourth back-off
-//! in a row) would be forgotten by a crash, and the host be asked again within seconds of the restart. So it is
-//! appended here when it begins, and synced beside the crawl within about a second:
+//! A checkpoint has the back-off of every host. One that begins after it (a `Retry-After` of an hour, the fourth
+//! back-off in a row) would be forgotten by a crash, and the host be asked again within seconds of the restart. So it
+//! is appended here when it begins, and synced beside the crawl within about a second:
 //!
 //! ```text
 //! rests.g000042: header 16, then | origin 8 | until 8, ms since 1970 | crc32 of both 4 |      little-endian
@@ -33,7 +33,7 @@ pub struct HoldLog {
     file: Option<(DiskFile, u64)>,
     /// True if anything was appended to the open file since its last sync began.
     unsynced: bool,
-    /// Numbers of older files of which the same holds. Their rests are in the checkpoint that was cut, but that may
+    /// Numbers of older files of which the same holds. Their holds are in the checkpoint that was cut, but that may
     /// take long to become durable, and until then nothing else has them.
     older_unsynced: Vec<u64>,
     syncing: bool,
@@ -67,7 +67,7 @@ pub(super) fn file_name(number: u64) -> String {
 }
 
 impl HoldLog {
-    /// Opens the log in `dir` behind checkpoint `number`, which was cut at `cut`; says which rests hold at `now`.
+    /// Opens the log in `dir` behind checkpoint `number`, which was cut at `cut`; says which holds last at `now`.
     pub fn open(
         disk: Disk,
         dir: &Path,
@@ -75,7 +75,7 @@ impl HoldLog {
         cut: Stored,
         now: Time,
     ) -> Result<(Self, Vec<(Fingerprint, Time)>)> {
-        let mut rests: BTreeMap<Fingerprint, Time> = BTreeMap::new();
+        let mut holds: BTreeMap<Fingerprint, Time> = BTreeMap::new();
         let mut found = Vec::new();
         for name in disk.list(dir)? {
             let Some(of) = name.strip_prefix(RESTS_PREFIX).and_then(|of| of.parse::<u64>().ok()) else { continue };
@@ -83,12 +83,12 @@ impl HoldLog {
             if of >= number {
                 for (origin, until) in read(&disk, &dir.join(&name))?.0 {
                     let until = believed(until, cut, now);
-                    let known = rests.entry(origin).or_insert(until);
+                    let known = holds.entry(origin).or_insert(until);
                     *known = (*known).max(until);
                 }
             }
         }
-        rests.retain(|_, until| *until > now);
+        holds.retain(|_, until| *until > now);
         let mut log = HoldLog {
             disk,
             dir: dir.to_owned(),
@@ -101,25 +101,25 @@ impl HoldLog {
         };
         if !found.is_empty() {
             let mut bytes = header();
-            rests.iter().for_each(|(&origin, &until)| put(&mut bytes, origin, until));
+            holds.iter().for_each(|(&origin, &until)| put(&mut bytes, origin, until));
             log.disk.replace(&log.path(number), &bytes)?;
             found.retain(|&of| of != number);
             Removal::new(&log.disk, found.iter().map(|&of| log.path(of)).collect()).run()?;
             log.file = Some((log.disk.open(log.path(number), Mode::Write)?, bytes.len() as u64));
         }
-        Ok((log, rests.into_iter().collect()))
+        Ok((log, holds.into_iter().collect()))
     }
 
     fn path(&self, number: u64) -> PathBuf {
         self.dir.join(file_name(number))
     }
 
-    /// Appends rests that have just begun.
-    pub fn push(&mut self, rests: &[(Fingerprint, Time)]) -> Result<()> {
-        if rests.is_empty() {
+    /// Appends holds that have just begun.
+    pub fn push(&mut self, holds: &[(Fingerprint, Time)]) -> Result<()> {
+        if holds.is_empty() {
             return Ok(());
         }
-        let mut bytes = Vec::with_capacity(rests.len() * RECORD_BYTES);
+        let mut bytes = Vec::with_capacity(holds.len() * RECORD_BYTES);
         let (file, end) = match self.file.take() {
             Some(open) => open,
             None => {
@@ -129,7 +129,7 @@ impl HoldLog {
                 (file, 0)
             }
         };
-        rests.iter().for_each(|&(origin, until)| put(&mut bytes, origin, until));
+        holds.iter().for_each(|&(origin, until)| put(&mut bytes, origin, until));
         file.write_all_at(&bytes, end)?;
         self.file = Some((file, end + bytes.len() as u64));
         self.unsynced = true;
@@ -180,7 +180,7 @@ pub fn carry_over(disk: &Disk, dir: &Path, from: u64, to: u64) -> Result<()> {
     let mut bytes = header();
     for (number, path) in files(disk, dir)? {
         if number >= from {
-            read(disk, &path)?.0.into_iter().for_each(|(origin, until)| put(&mut bytes, origin, until.told()));
+            read(disk, &path)?.0.into_iter().for_each(|(origin, until)| put(&mut bytes, origin, until.as_written()));
         }
     }
     if bytes.len() == HEADER_BYTES as usize {
@@ -199,11 +199,11 @@ pub fn files(disk: &Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
 /// Returns the offset in the file at `path` at which its whole records end, where it is not whole to its end; and
 /// whether that can be the trace of a write that was cut short.
 pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
-    let (rests, bytes) = read(disk, path)?;
+    let (holds, bytes) = read(disk, path)?;
     if bytes >= HEADER_BYTES && Header::check(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION).is_err() {
         return Ok(Some((0, true)));
     }
-    let whole = (HEADER_BYTES + (rests.len() * RECORD_BYTES) as u64).min(bytes);
+    let whole = (HEADER_BYTES + (holds.len() * RECORD_BYTES) as u64).min(bytes);
     if whole == bytes {
         return Ok(None);
     }
@@ -216,7 +216,7 @@ pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
 /// The end of a rest that began behind the checkpoint of `cut`. A clock that was ahead has written what is longer than
 /// any rest; of what is not, nobody knows, and it is kept as it is.
 fn believed(until: Stored, cut: Stored, now: Time) -> Time {
-    let is_possible = until.told() <= now + BACKOFF_MAX;
+    let is_possible = until.as_written() <= now + BACKOFF_MAX;
     let era = if is_possible { Era::OWN } else { Era::before(now, cut) };
     era.rest(until, BACKOFF_MAX)
 }
@@ -236,10 +236,10 @@ fn put(out: &mut Vec<u8>, origin: Fingerprint, until: Time) {
 /// length of the file.
 fn read(disk: &Disk, path: &Path) -> Result<(Vec<(Fingerprint, Stored)>, u64)> {
     let bytes = disk.read(path)?;
-    let mut rests = Vec::new();
+    let mut holds = Vec::new();
     let length = bytes.len() as u64;
     if bytes.len() < HEADER_BYTES as usize || bytes.iter().all(|&byte| byte == 0) {
-        return Ok((rests, length));
+        return Ok((holds, length));
     }
     // a header that a power cut has garbled says nothing against records with a right checksum
     Header::refuse_newer(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION)?;
@@ -250,9 +250,9 @@ fn read(disk: &Disk, path: &Path) -> Result<(Vec<(Fingerprint, Stored)>, u64)> {
         if crc32fast::hash(&record[..16]) != sum {
             break;
         }
-        rests.push((Fingerprint::from_bits(word(0)), Stored::new(Time::from_ms(word(8)))));
+        holds.push((Fingerprint::from_bits(word(0)), Stored::new(Time::from_ms(word(8)))));
     }
-    Ok((rests, length))
+    Ok((holds, length))
 }
 
 #[cfg(test)]
@@ -263,7 +263,7 @@ mod tests {
     const NOW: Time = Time::from_ms(1_000);
     const CUT: Stored = Stored::new(NOW);
 
-    fn rest(origin: u64, until: u64) -> (Fingerprint, Time) {
+    fn hold(origin: u64, until: u64) -> (Fingerprint, Time) {
         (Fingerprint::from_bits(origin), Time::from_ms(until))
     }
 
@@ -282,16 +282,16 @@ mod tests {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), 4, CUT, NOW).unwrap();
         assert!(known.is_empty() && files(&disk, dir.path()).is_empty());
-        log.push(&[rest(1, 5_000), rest(2, 900)]).unwrap();
-        log.push(&[rest(1, 4_000), rest(3, 7_000)]).unwrap();
+        log.push(&[hold(1, 5_000), hold(2, 900)]).unwrap();
+        log.push(&[hold(1, 4_000), hold(3, 7_000)]).unwrap();
         // a cut that is never finished takes nothing away
         assert_eq!(log.cut(5), Some(dir.path().join("rests.g000004")));
-        log.push(&[rest(4, 8_000)]).unwrap();
+        log.push(&[hold(4, 8_000)]).unwrap();
         drop(log);
         let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), 4, CUT, NOW).unwrap();
-        assert_eq!(known, [rest(1, 5_000), rest(3, 7_000), rest(4, 8_000)]);
+        assert_eq!(known, [hold(1, 5_000), hold(3, 7_000), hold(4, 8_000)]);
         assert_eq!(files(&disk, dir.path()), ["rests.g000004"]);
-        log.push(&[rest(5, 9_000)]).unwrap();
+        log.push(&[hold(5, 9_000)]).unwrap();
         remove(&disk, log.cut(5));
         log.committed();
         assert!(files(&disk, dir.path()).is_empty());
@@ -303,7 +303,7 @@ mod tests {
     fn a_file_that_was_being_written_is_read_as_far_as_it_is_whole() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 0, CUT, NOW).unwrap();
-        log.push(&[rest(1, 5_000), rest(2, 6_000)]).unwrap();
+        log.push(&[hold(1, 5_000), hold(2, 6_000)]).unwrap();
         let path = dir.path().join("rests.g000000");
         let whole = disk.read(&path).unwrap();
         for len in 0..=whole.len() {
@@ -314,7 +314,7 @@ mod tests {
         let mut garbled = whole.clone();
         garbled[16 + RECORD_BYTES + 3] ^= 1;
         std::fs::write(&path, &garbled).unwrap();
-        assert_eq!(HoldLog::open(disk, dir.path(), 0, CUT, NOW).unwrap().1, [rest(1, 5_000)]);
+        assert_eq!(HoldLog::open(disk, dir.path(), 0, CUT, NOW).unwrap().1, [hold(1, 5_000)]);
     }
 
     #[test]
@@ -338,9 +338,9 @@ mod tests {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         let (mut log, _) = HoldLog::open(disk, dir.path(), 0, CUT, NOW).unwrap();
         assert!(log.next_sync(NOW).is_none());
-        log.push(&[rest(1, 5_000)]).unwrap();
+        log.push(&[hold(1, 5_000)]).unwrap();
         let sync = log.next_sync(NOW).unwrap();
-        log.push(&[rest(2, 5_000)]).unwrap();
+        log.push(&[hold(2, 5_000)]).unwrap();
         let later = Time::from_ms(9_000);
         assert!(log.next_sync(later).is_none());
         sync.run().unwrap();
@@ -356,13 +356,13 @@ mod tests {
             let (disk, dir) = (simulated.disk(), Path::new("/crawl"));
             disk.create_dir_all(dir).unwrap();
             let (mut log, _) = HoldLog::open(disk.clone(), dir, 4, CUT, NOW).unwrap();
-            log.push(&[rest(1, 900_000)]).unwrap();
+            log.push(&[hold(1, 900_000)]).unwrap();
             log.next_sync(NOW).unwrap().run().unwrap();
             log.synced();
             // within the second in which no sync begins, and before the cut
-            log.push(&[rest(2, 900_000)]).unwrap();
+            log.push(&[hold(2, 900_000)]).unwrap();
             let _not_durable = log.cut(5);
-            log.push(&[rest(3, 900_000)]).unwrap();
+            log.push(&[hold(3, 900_000)]).unwrap();
             let due = log.next_sync_due().expect("what was appended before the cut is not durable yet");
             log.next_sync(due).unwrap().run().unwrap();
             log.synced();
@@ -370,7 +370,7 @@ mod tests {
             // the checkpoint is still being written
             simulated.restart(Restart::PowerCut);
             let (_, known) = HoldLog::open(disk, dir, 4, CUT, NOW).unwrap();
-            assert_eq!(known, [rest(1, 900_000), rest(2, 900_000), rest(3, 900_000)], "seed {seed}");
+            assert_eq!(known, [hold(1, 900_000), hold(2, 900_000), hold(3, 900_000)], "seed {seed}");
         }
     }
 
@@ -378,7 +378,7 @@ mod tests {
     fn n07_a_durable_checkpoint_has_the_rests_before_it_and_leaves_nothing_to_sync() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 4, CUT, NOW).unwrap();
-        log.push(&[rest(1, 5_000)]).unwrap();
+        log.push(&[hold(1, 5_000)]).unwrap();
         let superseded = log.cut(5);
         let sync = log.next_sync(NOW).unwrap();
         log.committed();
@@ -386,7 +386,7 @@ mod tests {
         sync.run().unwrap();
         log.synced();
         assert_eq!(log.next_sync_due(), None);
-        log.push(&[rest(2, 5_000)]).unwrap();
+        log.push(&[hold(2, 5_000)]).unwrap();
         remove(&disk, log.cut(6));
         log.committed();
         assert_eq!(log.next_sync_due(), None);

@@ -1,4 +1,4 @@
-//! The way of an admitted URL: three stores in turn, then the frontier.
+//! The pipeline of admitted URLs: three stores in turn, then the frontier.
 //!
 //! ```text
 //! admit ─► URL-seen ─► patterns ─┬─► robots ─► DNS ─► frontier
@@ -33,8 +33,8 @@ use crate::frontier::{Frontier, HostId, Known, NameAnswer, QueuedUrl};
 use crate::outcome::Reason;
 use std::collections::{HashMap, HashSet};
 
-/// The end of the way: the frontier, and what is counted.
-pub struct Arrival {
+/// The end of the pipeline: the frontier, and what is counted.
+pub struct AdmissionSink {
     /// The queues.
     pub frontier: Frontier,
     /// URLs whose pages were found in the archive after the last checkpoint and which no stage has met again.
@@ -49,7 +49,7 @@ pub struct Arrival {
     pub again: u64,
     /// Known URLs so far.
     pub duplicate: u64,
-    /// URLs that were admitted and ended on their way, until the engine collects them.
+    /// URLs that were admitted and ended in the pipeline, until the engine collects them.
     pub dropped: Vec<(QueuedUrl, Reason)>,
     /// URLs whose pages a replay found in the archive and that were met now, until the engine collects them; only where
     /// pages are fetched again.
@@ -151,7 +151,7 @@ struct Onward<'a> {
 /// Next stage for URLs that the rules of their origin were looked up for.
 struct BehindRobots<'a> {
     dns: &'a mut Store<Addresses, QueuedUrl>,
-    arrival: &'a mut Arrival,
+    arrival: &'a mut AdmissionSink,
 }
 
 impl Dispatcher<Fingerprint, (), QueuedUrl> for BehindSeen<'_> {
@@ -175,7 +175,7 @@ impl BehindSeen<'_> {
 
     /// A URL that was seen before ends here, unless it is forced, or its visits say that it should be fetched.
     fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
-        self.onward.next.arrival.depths.meet(url.key, url.depth);
+        self.onward.next.arrival.depths.offer(url.key, url.depth);
         if self.visits.is_some() && (url.forced || url.recrawl.is_some()) {
             return self.ask_visits(url);
         }
@@ -321,7 +321,7 @@ impl BehindRobots<'_> {
 /// Returns what an answer about robots.txt says of its host at `now`. That it could not be had up to `anew` is not
 /// believed.
 pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
-    if robots.failing_since().is_some() && robots.told().1.from <= anew {
+    if robots.failing_since().is_some() && robots.recorded().1.from <= anew {
         return Known::default();
     }
     let mut known = Known { robots_failing_since: robots.failing_since(), ..Known::default() };
@@ -337,7 +337,7 @@ pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
 /// as the LRU has it: at worst robots.txt is fetched once more.
 struct BehindDns<'a> {
     robots: &'a mut Store<Robots, QueuedUrl>,
-    arrival: &'a mut Arrival,
+    arrival: &'a mut AdmissionSink,
 }
 
 impl BehindDns<'_> {
@@ -358,7 +358,7 @@ impl Dispatcher<Fingerprint, Addresses, QueuedUrl> for BehindDns<'_> {
     }
 }
 
-impl Arrival {
+impl AdmissionSink {
     /// The part of the URLs linked so far that was new.
     pub(super) fn new_part(&self) -> f64 {
         (1 + self.unique) as f64 / (1 + self.unique + self.duplicate) as f64

@@ -1,7 +1,7 @@
-//! The thread of one engine, and what goes between it and the thread that directs.
+//! The thread of one engine, and the messages between it and the director's thread.
 //!
-//! The engine tells one thing at a time, and waits for the director's word before it goes on. Where no word can come
-//! any more, another engine has failed, or all are done.
+//! The engine sends one report at a time, and waits for the director's instruction before it goes on. Where no
+//! instruction can come any more, another engine has failed, or all are done.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(super) struct Work<'a> {
 }
 
 /// A report of an engine to the director.
-pub(super) enum Told {
+pub(super) enum EngineReport {
     /// Its head is known to the others.
     Opened(Past),
     /// All responses were replayed: their number, and the round in which it would go on to fetch again.
@@ -60,11 +60,11 @@ pub(super) enum Told {
     Done(Box<Ending>),
 }
 
-/// The thread of which shard tells, and what; or why it has ended.
-pub(super) type Heard = (Shard, Result<Told, CrawlError>);
+/// A report from a shard's thread, or the error that ended it.
+pub(super) type ShardReport = (Shard, Result<EngineReport, CrawlError>);
 
 /// The answer of the director to a report of an engine.
-pub(super) enum Word {
+pub(super) enum Instruction {
     /// All have opened.
     Replay,
     /// All have replayed.
@@ -74,24 +74,24 @@ pub(super) enum Word {
 }
 
 /// The engine's thread, as the director knows it.
-pub(super) struct Seat<'scope> {
-    pub words: Sender<Word>,
+pub(super) struct EngineThread<'scope> {
+    pub instructions: Sender<Instruction>,
     pub board: Board,
     reply: EngineAddress,
     thread: ScopedJoinHandle<'scope, ()>,
 }
 
 /// The director, as the engine's thread knows it.
-struct Line {
+struct DirectorLink {
     shard: Shard,
-    told: Sender<Heard>,
-    words: Receiver<Word>,
+    reports: Sender<ShardReport>,
+    instructions: Receiver<Instruction>,
 }
 
 /// The reason for which an engine's thread ends before the crawl does.
 enum Broken {
     Fault(CrawlError),
-    /// The director has no word for it.
+    /// The director has no instruction for it.
     Abandoned,
 }
 
@@ -101,39 +101,39 @@ impl<E: Into<CrawlError>> From<E> for Broken {
     }
 }
 
-impl<'scope> Seat<'scope> {
-    /// Starts the thread for the engine of `shard`, which `port` is of; it tells by `told`. What it is run with is made
-    /// on that thread.
-    pub fn take<'env: 'scope>(
+impl<'scope> EngineThread<'scope> {
+    /// Starts the thread for the engine of `shard`, which `port` is of; it sends its `reports`. Its work is made on
+    /// that thread.
+    pub fn spawn<'env: 'scope>(
         scope: &'scope Scope<'scope, 'env>,
         shard: Shard,
         make: impl FnOnce() -> Result<Work<'env>, CrawlError> + Send + 'scope,
         port: Port,
-        told: Sender<Heard>,
-    ) -> Result<Seat<'scope>, CrawlError> {
-        // the word that it waits for
-        let (words_in, words) = bounded(1);
+        reports: Sender<ShardReport>,
+    ) -> Result<EngineThread<'scope>, CrawlError> {
+        // the instruction that it waits for
+        let (instructions_in, instructions) = bounded(1);
         let (board, reply) = (Board::default(), port.executors.reply().clone());
         let name = if shard.is_whole() { "engine".to_owned() } else { shard.dir_name() };
-        let (line, posted) = (Line { shard, told, words }, board.clone());
+        let (link, posted) = (DirectorLink { shard, reports, instructions }, board.clone());
         let thread = thread::Builder::new().name(name.clone()).spawn_scoped(scope, move || {
-            let worked = catch_unwind(AssertUnwindSafe(|| make()?.run(port, posted, &line)));
+            let worked = catch_unwind(AssertUnwindSafe(|| make()?.run(port, posted, &link)));
             let fault = match worked {
                 Ok(Ok(()) | Err(Broken::Abandoned)) => return,
                 Ok(Err(Broken::Fault(error))) => error,
                 Err(_) => CrawlError::Internal(format!("the thread {name} panicked")),
             };
             // the director may have heard of another one, and hear no more
-            let _ = line.told.send((shard, Err(fault)));
+            let _ = link.reports.send((shard, Err(fault)));
         });
         let thread = thread.map_err(no_thread)?;
-        Ok(Seat { words: words_in, board, reply, thread })
+        Ok(EngineThread { instructions: instructions_in, board, reply, thread })
     }
 
     /// Waits for the thread of an engine that is done.
     pub fn finish(self) {
-        drop(self.words);
-        // what it has panicked with was told
+        drop(self.instructions);
+        // the panic was reported
         let _ = self.thread.join();
     }
 
@@ -143,43 +143,43 @@ impl<'scope> Seat<'scope> {
     }
 }
 
-/// Makes the engines of all these `seats` end, wherever they are, because one has failed, and waits for their threads.
-/// What they tell meanwhile is `heard`.
+/// Makes the engines of all these `threads` end, wherever they are, because one has failed, and waits for them. Calls
+/// `on_report` with each report that comes meanwhile.
 pub(super) fn abandon<'scope>(
-    seats: impl IntoIterator<Item = Seat<'scope>>,
-    told: &Receiver<Heard>,
-    mut heard: impl FnMut(Heard),
+    threads: impl IntoIterator<Item = EngineThread<'scope>>,
+    reports: &Receiver<ShardReport>,
+    mut on_report: impl FnMut(ShardReport),
 ) {
-    // those that wait for a word end by that, for none can come any more
-    let abandoned: Vec<_> = seats.into_iter().map(|Seat { reply, thread, .. }| (reply, thread)).collect();
+    // those that wait for an instruction end by that, for none can come any more
+    let abandoned: Vec<_> = threads.into_iter().map(|EngineThread { reply, thread, .. }| (reply, thread)).collect();
     while !abandoned.iter().all(|(_, thread)| thread.is_finished()) {
         // one that has much before it hears of it the next time
         for (reply, _) in &abandoned {
             reply.offer(Event::Fault(Fault::Panic(ABANDONED.to_owned())));
         }
-        if let Ok(report) = told.recv_timeout(TELL_AGAIN) {
-            heard(report);
+        if let Ok(report) = reports.recv_timeout(TELL_AGAIN) {
+            on_report(report);
         }
     }
 }
 
-impl Line {
-    /// Tells, and waits for the director's word.
-    fn tell(&self, told: Told) -> Result<Word, Broken> {
-        self.told.send((self.shard, Ok(told))).map_err(|_| Broken::Abandoned)?;
-        self.words.recv().map_err(|_| Broken::Abandoned)
+impl DirectorLink {
+    /// Sends a report, and waits for the director's instruction.
+    fn report(&self, report: EngineReport) -> Result<Instruction, Broken> {
+        self.reports.send((self.shard, Ok(report))).map_err(|_| Broken::Abandoned)?;
+        self.instructions.recv().map_err(|_| Broken::Abandoned)
     }
 }
 
 impl Work<'_> {
-    fn run(self, Port { executors, events }: Port, board: Board, line: &Line) -> Result<(), Broken> {
+    fn run(self, Port { executors, events }: Port, board: Board, link: &DirectorLink) -> Result<(), Broken> {
         let Work { request, directory, company, process, ceiling, seeds, exchange, shipping, news } = self;
         let clock = company.clock.clone();
         let opening = directory.opening(request, company, executors, seeds)?;
         let opening = Opening { exchange, shipping, ..opening };
         let (mut run, past) = ShardRun::open(opening, Processor::new(process), events, news)?;
         let mut observer = Observer::new(ceiling, board);
-        crawl(&mut run, past, &*clock, &mut observer, line).map_err(|broken| match broken {
+        crawl(&mut run, past, &*clock, &mut observer, link).map_err(|broken| match broken {
             Broken::Fault(error) => Broken::Fault(run.cause(error)),
             Broken::Abandoned => Broken::Abandoned,
         })
@@ -192,20 +192,21 @@ fn crawl(
     past: Past,
     clock: &dyn Clock,
     observer: &mut Observer,
-    line: &Line,
+    link: &DirectorLink,
 ) -> Result<(), Broken> {
-    const ORDER: &str = "the director says one word after the other";
-    let Word::Replay = line.tell(Told::Opened(past))? else { unreachable!("{ORDER}") };
+    const ORDER: &str = "the director gives one instruction after the other";
+    let Instruction::Replay = link.report(EngineReport::Opened(past))? else { unreachable!("{ORDER}") };
     run.engine.take_notes()?;
     let replayed = run.replay()?;
-    let Word::Admit(admission) = line.tell(Told::Replayed(replayed, run.engine.seeder().round_wanted()))? else {
+    let report = EngineReport::Replayed(replayed, run.engine.seeder().round_wanted());
+    let Instruction::Admit(admission) = link.report(report)? else { unreachable!("{ORDER}") };
+    let admitted = run.admit(admission)?;
+    let Instruction::Crawl(mut orders) = link.report(EngineReport::Admitted(admitted))? else {
         unreachable!("{ORDER}")
     };
-    let admitted = run.admit(admission)?;
-    let Word::Crawl(mut orders) = line.tell(Told::Admitted(admitted))? else { unreachable!("{ORDER}") };
     let finish = run.run(clock, &mut orders, observer)?;
-    let _ = line.told.send((line.shard, Ok(Told::Done(Box::new(Ending::of(run, finish))))));
-    orders.answer_until(&mut run.engine, observer.sampler(), &line.words)?;
+    let _ = link.reports.send((link.shard, Ok(EngineReport::Done(Box::new(Ending::of(run, finish))))));
+    orders.answer_until(&mut run.engine, observer.sampler(), &link.instructions)?;
     Ok(())
 }
 

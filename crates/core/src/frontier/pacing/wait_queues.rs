@@ -1,6 +1,6 @@
-//! The schedule, and the lines at addresses, names and silent networks in which hosts wait for their turn.
+//! The schedule, and the queues at addresses, names and silent networks in which hosts wait for their turn.
 //!
-//! Invariant: a host that waits has one place that counts, an entry of the schedule or a place in a line that has one;
+//! Invariant: a host that waits has one place that counts, an entry of the schedule or a place in a queue that has one;
 //! what it left elsewhere is passed over, and swept when that is most of it.
 
 use std::collections::VecDeque;
@@ -10,9 +10,9 @@ use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::active::Active;
 use crate::frontier::address::Addresses;
+use crate::frontier::address_queue::WaitingHost;
 use crate::frontier::first_contacts::{Contact, FirstContacts, network};
 use crate::frontier::host::{Host, WaitState};
-use crate::frontier::line::InLine;
 use crate::frontier::names::Names;
 use crate::frontier::options::Politeness;
 use crate::frontier::schedule::{Entry, HostRef, Lane, Schedule};
@@ -22,13 +22,13 @@ use crate::frontier::tuning::{EARNED, ENTRIES_SPARE, SUSPECTS_LOOK_EVERY};
 /// Suspects that an answer lets come up.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::frontier) struct Woken {
-    /// The network whose line they wait in.
+    /// The network whose queue they wait in.
     pub network: IpAddr,
     /// The most of them.
     pub count: usize,
 }
 
-/// Networks in whose lines suspects wait, in the order of their turns.
+/// Networks in whose queues suspects wait, in the order of their turns.
 #[derive(Debug)]
 pub(in crate::frontier) struct SuspectTurns {
     /// Networks that stay silent.
@@ -37,9 +37,9 @@ pub(in crate::frontier) struct SuspectTurns {
     pub others: Vec<IpAddr>,
 }
 
-/// All lines, and the schedule by which they come up.
+/// All queues, and the schedule by which they come up.
 #[derive(Debug)]
-pub(in crate::frontier) struct Lines {
+pub(in crate::frontier) struct WaitQueues {
     schedule: Schedule,
     pub(super) addresses: Addresses,
     pub(super) names: Names,
@@ -47,11 +47,11 @@ pub(in crate::frontier) struct Lines {
     suspects: Suspects,
 }
 
-impl Lines {
-    /// Empty lines of these addresses and names.
+impl WaitQueues {
+    /// Empty queues of these addresses and names.
     pub(super) fn new(addresses: Addresses, names: Names) -> Self {
         let (schedule, first_contacts, suspects) = Default::default();
-        Lines { schedule, addresses, names, first_contacts, suspects }
+        WaitQueues { schedule, addresses, names, first_contacts, suspects }
     }
 
     /// Returns whether something is due at `now`.
@@ -80,33 +80,33 @@ impl Lines {
         let reference = active.reference(index);
         let host = active.host_mut(index);
         host.place = WaitState::Address;
-        let waiting = InLine { host: reference, domain: host.domain, acquaintance: host.standing.acquaintance() };
+        let waiting = WaitingHost { host: reference, domain: host.domain, acquaintance: host.standing.acquaintance() };
         if let Some(due) = self.addresses.wait(ip, waiting) {
             self.schedule.push(due, Entry::Address(ip), None);
         }
         self.sweep(active);
     }
 
-    /// Takes the host out of the line at `ip` whose turn it is, if the address is free at `now`.
+    /// Takes the host out of the queue at `ip` whose turn it is, if the address is free at `now`.
     pub(in crate::frontier) fn next_at_address(&mut self, ip: IpAddr, now: Time) -> Option<HostRef> {
         self.addresses.pop(ip, now)
     }
 
-    /// Lets the line at `ip` come up again, if hosts still wait there.
+    /// Lets the queue at `ip` come up again, if hosts still wait there.
     pub(in crate::frontier) fn reschedule_address(&mut self, ip: IpAddr) {
         if let Some(due) = self.addresses.reschedule(ip) {
             self.schedule.push(due, Entry::Address(ip), None);
         }
     }
 
-    /// Removes what hosts have left in the schedule and in the lines of addresses and names, when that is most of it. A
-    /// host has one entry of its own, or a place in the line of an address that has one.
+    /// Removes what hosts have left in the schedule and in the queues of addresses and names, when that is most of it.
+    /// A host has one entry of its own, or a place in the queue of an address that has one.
     pub(in crate::frontier) fn sweep(&mut self, active: &Active) {
         let waiting = self.addresses.waiting() + self.suspects.len();
         if self.schedule.len() + waiting <= 4 * active.len() + ENTRIES_SPARE {
             return;
         }
-        let Lines { addresses, names, schedule, suspects, .. } = self;
+        let WaitQueues { addresses, names, schedule, suspects, .. } = self;
         let place = |host: HostRef| active.resolve(host).map(|index| active.host(index).place);
         addresses.retain_waiting(|host| place(host) == Some(WaitState::Address));
         names.retain_waiting(|host| place(host) == Some(WaitState::Name));
@@ -125,7 +125,7 @@ impl Lines {
         self.schedule.len()
     }
 
-    /// Entries of the schedule, and places in the lines of addresses and suspects.
+    /// Entries of the schedule, and places in the queues of addresses and suspects.
     #[cfg(test)]
     pub(in crate::frontier) fn scheduled(&self) -> usize {
         self.schedule.len() + self.addresses.waiting() + self.suspects.len()
@@ -133,8 +133,8 @@ impl Lines {
 
     /// First contacts that are in progress, at addresses and in networks.
     #[cfg(test)]
-    pub(in crate::frontier) fn first_contacts_under_way(&self) -> Vec<u32> {
-        self.first_contacts.under_way()
+    pub(in crate::frontier) fn first_contacts_in_flight(&self) -> Vec<u32> {
+        self.first_contacts.in_flight()
     }
 
     /// Suspects that wait.
@@ -157,14 +157,14 @@ impl Lines {
         false
     }
 
-    /// Lets a line come up when its first host may go on, unless a request has to end before.
+    /// Lets a queue come up when its first host may go on, unless a request has to end before.
     pub(super) fn schedule_name(&mut self, active: &Active, name: Fingerprint, politeness: &Politeness) {
         if let Some(due) = self.names.reschedule(name, active, politeness) {
             self.schedule.push(due, Entry::Name(name), None);
         }
     }
 
-    /// Says whether the line at `name` comes up at `due`: then those who wait there have their turn.
+    /// Says whether the queue at `name` comes up at `due`: then those who wait there have their turn.
     pub(in crate::frontier) fn begin_turns(&mut self, name: Fingerprint, due: Time) -> bool {
         self.names.begin_turns(name, due)
     }
@@ -191,7 +191,7 @@ impl Lines {
         SuspectTurns { silent: silent.into(), others }
     }
 
-    /// Takes the first host out of the line of `network` that still waits.
+    /// Takes the first host out of the queue of `network` that still waits.
     pub(in crate::frontier) fn next_suspect(&mut self, active: &Active, network: IpAddr) -> Option<u32> {
         while let Some(reference) = self.suspects.pop(network) {
             let waits = |&index: &u32| active.host(index).place == WaitState::Suspect;

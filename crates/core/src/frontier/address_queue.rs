@@ -1,4 +1,4 @@
-//! The line of hosts that wait for one address.
+//! The queue of hosts that wait for one address.
 //!
 //! Hosts that have answered come first, then those that nobody has asked, then those that were asked and never
 //! answered; every fourth turn goes to the last of these that there are, so that nobody waits for ever. Among equals
@@ -25,15 +25,15 @@ pub(super) enum Acquaintance {
 
 /// A host that waits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InLine {
+pub(super) struct WaitingHost {
     pub host: HostRef,
     pub domain: Fingerprint,
     pub acquaintance: Acquaintance,
 }
 
-/// The line.
+/// The queue.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct AddressQueue {
     /// Domains by what is known of their hosts, one rank for each [`Acquaintance`].
     ranks: [Domains; 3],
     turns: u32,
@@ -96,9 +96,9 @@ impl Domains {
     }
 }
 
-impl Line {
+impl AddressQueue {
     /// A host waits behind those of its kind.
-    pub(super) fn push(&mut self, waiting: InLine) {
+    pub(super) fn push(&mut self, waiting: WaitingHost) {
         self.ranks[waiting.acquaintance as usize].push(waiting.domain, waiting.host);
     }
 
@@ -116,7 +116,7 @@ impl Line {
         self.ranks.iter().all(|domains| domains.order.is_empty())
     }
 
-    /// Keeps the places of those that are `live`, of several of one host the first; `seen` has those of other lines.
+    /// Keeps the places of those that are `live`, of several of one host the first; `seen` has those of other queues.
     pub(super) fn retain(&mut self, live: impl Fn(HostRef) -> bool, seen: &mut HashSet<HostRef>) {
         self.ranks.iter_mut().for_each(|domains| domains.retain(|host| live(host) && seen.insert(host)));
     }
@@ -126,46 +126,46 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn line(waiting: &[(u32, u64, Acquaintance)]) -> Line {
-        let mut line = Line::default();
+    fn queue(waiting: &[(u32, u64, Acquaintance)]) -> AddressQueue {
+        let mut queue = AddressQueue::default();
         for &(index, domain, acquaintance) in waiting {
             let host = HostRef { index, generation: 0 };
-            line.push(InLine { host, domain: Fingerprint::from_bits(domain), acquaintance });
+            queue.push(WaitingHost { host, domain: Fingerprint::from_bits(domain), acquaintance });
         }
-        line
+        queue
     }
 
-    fn order(mut line: Line) -> Vec<u32> {
-        std::iter::from_fn(|| line.pop()).map(|host| host.index).collect()
+    fn order(mut queue: AddressQueue) -> Vec<u32> {
+        std::iter::from_fn(|| queue.pop()).map(|host| host.index).collect()
     }
 
     #[test]
     fn domains_take_turns_however_many_hosts_they_have() {
         use Acquaintance::Answers;
         let waiting = [(1, 1, Answers), (2, 1, Answers), (3, 1, Answers), (4, 2, Answers), (5, 3, Answers)];
-        assert_eq!(order(line(&waiting)), [1, 4, 5, 2, 3]);
+        assert_eq!(order(queue(&waiting)), [1, 4, 5, 2, 3]);
     }
 
     #[test]
     fn a_domain_that_comes_again_and_again_has_every_other_turn_beside_one_of_many_hosts() {
         use Acquaintance::Answers;
         let hosts: Vec<_> = (10..20).map(|index| (index, 1, Answers)).collect();
-        let mut line = line(&hosts);
-        let again = InLine {
+        let mut queue = queue(&hosts);
+        let again = WaitingHost {
             host: HostRef { index: 1, generation: 0 },
             domain: Fingerprint::from_bits(2),
             acquaintance: Answers,
         };
         let mut found = Vec::new();
         for _ in 0..3 {
-            line.push(again);
-            found.extend([line.pop(), line.pop()].into_iter().flatten().map(|host| host.index));
+            queue.push(again);
+            found.extend([queue.pop(), queue.pop()].into_iter().flatten().map(|host| host.index));
         }
         assert_eq!(found, [10, 1, 11, 1, 12, 1]);
         // it waits for one turn at most, also where it comes late
-        found = (0..3).filter_map(|_| line.pop()).map(|host| host.index).collect();
-        line.push(again);
-        found.extend(line.pop().map(|host| host.index));
+        found = (0..3).filter_map(|_| queue.pop()).map(|host| host.index).collect();
+        queue.push(again);
+        found.extend(queue.pop().map(|host| host.index));
         assert_eq!(found, [13, 14, 15, 1]);
     }
 
@@ -175,16 +175,16 @@ mod tests {
         let mut waiting: Vec<_> = (10..14).map(|index| (index, u64::from(index), Silent)).collect();
         waiting.extend((20..22).map(|index| (index, u64::from(index), New)));
         waiting.extend((30..36).map(|index| (index, u64::from(index), Answers)));
-        assert_eq!(order(line(&waiting)), [30, 31, 32, 10, 33, 34, 35, 11, 20, 21, 12, 13]);
+        assert_eq!(order(queue(&waiting)), [30, 31, 32, 10, 33, 34, 35, 11, 20, 21, 12, 13]);
     }
 
     #[test]
     fn who_does_not_wait_any_more_is_left_out_and_nobody_is_there_twice() {
         use Acquaintance::Answers;
-        let mut line = line(&[(1, 1, Answers), (2, 1, Answers), (1, 1, Answers), (3, 2, Answers)]);
+        let mut queue = queue(&[(1, 1, Answers), (2, 1, Answers), (1, 1, Answers), (3, 2, Answers)]);
         let mut seen = HashSet::new();
-        line.retain(|host| host.index != 2, &mut seen);
-        assert_eq!((seen.len(), order(line)), (2, vec![1, 3]));
-        assert!(Line::default().is_empty());
+        queue.retain(|host| host.index != 2, &mut seen);
+        assert_eq!((seen.len(), order(queue)), (2, vec![1, 3]));
+        assert!(AddressQueue::default().is_empty());
     }
 }
