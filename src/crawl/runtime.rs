@@ -11,7 +11,7 @@ use super::console::OwnConsole;
 use super::control::{Control, Incoming, NodeOrders};
 use super::memory::workers_most;
 use super::metrics::Endpoint;
-use super::threads::{Port, Threads};
+use super::threads::{DurableCheckpoints, Port, Threads};
 use super::{CrawlError, CrawlRequest, options, rendering};
 use crate::clock::Clock;
 use crate::disk::Disk;
@@ -53,9 +53,8 @@ impl Runtime {
         let shards = config.crawl.shards;
         let browser = rendering::browser(config)?;
         let render = browser.map(|program| rendering::executor(config, program, process.clone()));
-        let ships = options::ships(config);
-        let threads =
-            Threads::start(shards, workers, fetch, process, render, clock.clone(), ships, Catalog::open(dir)?)?;
+        let durable = DurableCheckpoints { catalog: Catalog::open(dir)?, are_shipped: options::ships(config) };
+        let threads = Threads::start(shards, workers, fetch, process, render, clock.clone(), durable)?;
         Ok(Runtime { clock, display, endpoint, threads, console, control: None })
     }
 

@@ -69,6 +69,14 @@ struct Shared {
     catalog: Arc<Catalog>,
 }
 
+/// Targets of checkpoints that are durable in their directory.
+pub(super) struct DurableCheckpoints {
+    /// The catalog that notes them.
+    pub catalog: Catalog,
+    /// True if they are sent to a store of objects.
+    pub are_shipped: bool,
+}
+
 /// A job of reading beside an engine that is in no hurry for it.
 enum ReadJob {
     Links(LinkJob),
@@ -112,17 +120,16 @@ impl Threads {
         process: &ProcessOptions,
         render: Option<RenderExecutorOptions>,
         clock: Arc<dyn Clock>,
-        ships: bool,
-        catalog: Catalog,
+        durable: DurableCheckpoints,
     ) -> Result<Threads, CrawlError> {
         let in_render = render.as_ref().map_or(0, |render| render.pages * (OPEN_MAX + 1) + RENDER_SPARE);
         let renderer = render.map(Renderer::start).transpose().map_err(no_thread)?;
         let (answers_in, answers) = bounded(workers + 1);
         let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
         let ship = |job: ShipJob, _: &EngineAddress| job.run().map(|done| Some(Event::Checkpointed(done)));
-        let of_ships = if ships { count } else { 0 };
+        let of_ships = if durable.are_shipped { count } else { 0 };
         let ships = Arc::new(Workers::with_threads("ship", count, 1, of_ships, ship).map_err(no_thread)?);
-        let catalog = Arc::new(catalog);
+        let catalog = Arc::new(durable.catalog);
         let shared = Arc::new(Shared {
             catalog: catalog.clone(),
             fetcher: Fetcher::start(fetch, process.guard.clone(), clock, answers_in)?,
