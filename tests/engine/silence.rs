@@ -48,7 +48,7 @@ fn asked(run: &Run, host: &str) -> Vec<Time> {
 
 #[test]
 fn n12_a_crawl_ends_when_only_hosts_are_left_that_never_answered_and_asks_them_at_once_again() {
-    for pages in [1, 100] {
+    for (pages, is_killed) in [(1, false), (1, true), (100, false)] {
         let dir = tempfile::tempdir().unwrap();
         let mut run = open_at(Rc::new(Dead { pages, ..DEAD }), dir.path(), START);
         assert_eq!(run.go(usize::MAX), Some(Finish::OnlySilentHosts));
@@ -66,6 +66,11 @@ fn n12_a_crawl_ends_when_only_hosts_are_left_that_never_answered_and_asks_them_a
         assert!(now.since(last) < MINUTE * 10, "{:?}", now.since(last));
         let mut run = open_at(Rc::new(Dead { pages, until: now, ..DEAD }), dir.path(), now);
         assert_eq!(run.past, Past::Stopped(Finish::OnlySilentHosts));
+        if is_killed {
+            drop(run);
+            run = open_at(Rc::new(Dead { pages, until: now, ..DEAD }), dir.path(), now);
+            assert_eq!(run.past, Past::Killed);
+        }
         assert_eq!(run.go_until(|run| !asked(run, "h1.test").is_empty()), None);
         assert!(run.clock.now().since(now) < MINUTE, "{:?}", run.clock.now().since(now));
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));

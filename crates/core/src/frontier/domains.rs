@@ -4,17 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
-use super::charge::Charges;
 use super::look::DomainRound;
-use super::partition::{DomainTally, Partition, partition_of};
-use super::reputation::Saved;
-use super::state::{FrontierState, read_host, read_partition};
+use super::partition::{DomainTally, partition_of};
+use super::saved_memory::{SavedMemory, SavedSection, in_checkpoint};
+use super::state::FrontierState;
 use super::task::RulesDecoder;
-use super::wire::Reader;
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result, SavedState};
+use crate::disk::{Disk, Result, SavedState};
 use crate::fingerprint::Fingerprint;
 
 /// A domain as a cut has it.
@@ -40,18 +37,21 @@ pub fn for_each_domain(
     then: Time,
     each: &mut dyn FnMut(&DomainLook),
 ) -> Result<bool> {
-    let SavedState { state, ram } = saved;
-    let place = dir.join("active side in the checkpoint file");
-    let sum = crc32fast::hash(ram);
-    if (ram.len() as u64, sum) != (state.ram_bytes, state.ram_crc) || !state.partitions.len().is_power_of_two() {
-        let expected = format!("{} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
-        return Err(Error::damaged(&place, 0, expected, format!("{} with {sum:08x}", ram.len())));
+    let state = saved.state;
+    let section = SavedSection { disk, dir, saved, rules, then };
+    let SavedMemory { partitions, domains, hosts, rounds, .. } = section.read(&in_checkpoint(dir))?;
+    // pages and URLs of active domains that the disk side does not know
+    let mut active: BTreeMap<Fingerprint, DomainTally> = BTreeMap::new();
+    for (domain, _, added) in domains {
+        active.entry(domain).or_default().totals = added;
     }
-    let mut reader = Reader::new(ram);
-    let memory = read_memory(&mut reader, disk, dir, state, rules, then);
-    let memory =
-        memory.ok_or_else(|| Error::damaged(&place, reader.position() as u64, "a saved frontier", "other bytes"))?;
-    let Memory { partitions, active, round } = memory;
+    for saved in hosts {
+        active.entry(saved.host.domain).or_default().urls += saved.items.len() as u64;
+    }
+    let round = rounds.as_ref().map(|rounds| (rounds.round, rounds.limit));
+    for (domain, _, added) in rounds.into_iter().flat_map(|rounds| rounds.active) {
+        active.entry(domain).or_default().totals = added;
+    }
     let mut active = active.into_iter().peekable();
     for (number, partition) in partitions.iter().enumerate() {
         let mut domains: BTreeMap<Fingerprint, DomainTally> = BTreeMap::new();
@@ -67,53 +67,4 @@ pub fn for_each_domain(
         }
     }
     Ok(round.is_some())
-}
-
-/// The part of a cut's section of memory that concerns domains.
-struct Memory {
-    partitions: Vec<Partition>,
-    /// Pages and URLs of active domains that the disk side does not know.
-    active: BTreeMap<Fingerprint, DomainTally>,
-    /// Number and limit of the round that goes on.
-    round: Option<(u32, u64)>,
-}
-
-fn read_memory(
-    reader: &mut Reader<'_>,
-    disk: &Disk,
-    dir: &Path,
-    state: &FrontierState,
-    rules: RulesDecoder,
-    then: Time,
-) -> Option<Memory> {
-    reader.varint()?;
-    let shared: Arc<Path> = dir.into();
-    let mut memory = Memory { partitions: Vec::new(), active: BTreeMap::new(), round: None };
-    for (number, saved) in state.partitions.iter().enumerate() {
-        let mut partition = Partition::new(number, disk.clone(), shared.clone(), 0, 0);
-        read_partition(reader, &mut partition)?;
-        partition.recent.tails.clone_from(&saved.tails);
-        memory.partitions.push(partition);
-    }
-    for _ in 0..reader.varint()? {
-        let (domain, _, added) = (reader.fingerprint()?, reader.varint()?, reader.varint()?);
-        memory.active.entry(domain).or_default().totals.pages = added;
-    }
-    for _ in 0..reader.varint()? {
-        let saved = read_host(reader, then, rules)?;
-        memory.active.entry(saved.host.domain).or_default().urls += saved.items.len() as u64;
-    }
-    for _ in 0..reader.varint()? {
-        reader.fingerprint()?;
-        reader.time()?;
-        reader.u8()?;
-    }
-    Charges::read(reader)?;
-    if let Some(saved) = Saved::read(reader, state.partitions.len())? {
-        memory.round = Some((saved.round, saved.limit));
-        for (domain, _, added) in saved.active {
-            memory.active.entry(domain).or_default().totals = added;
-        }
-    }
-    reader.is_at_end().then_some(memory)
 }

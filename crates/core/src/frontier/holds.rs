@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::tuning::LOGGED_AFTER;
-use crate::clock::Time;
+use super::wire::{self, Reader};
+use crate::clock::{Stored, Time};
 use crate::fingerprint::Fingerprint;
 
 /// Holds by origin or name.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
-    /// Time until which hosts may have been contacted without our knowing, after an unclean stop.
-    pub unclean_since: Option<Time>,
     /// Holds that were not met since then, from the log of long back-offs and the last cut.
     unmet: BTreeMap<Fingerprint, Time>,
     /// Long back-offs that were set since the last cut.
@@ -19,11 +18,6 @@ pub(super) struct Holds {
 }
 
 impl Holds {
-    /// Holds of which nothing is known but the time at which the last process may have ended.
-    pub(super) fn new(unclean_since: Option<Time>) -> Self {
-        Holds { unclean_since, ..Holds::default() }
-    }
-
     /// Returns the time until which `key` is held, if it was not met since.
     pub(super) fn until(&self, key: Fingerprint) -> Time {
         self.unmet.get(&key).copied().unwrap_or_default()
@@ -63,5 +57,48 @@ impl Holds {
     /// Takes out the long back-offs that were noted, in the order of their keys.
     pub(super) fn take_noted(&mut self) -> Vec<(Fingerprint, Time)> {
         std::mem::take(&mut self.noted).into_iter().collect()
+    }
+}
+
+/// What a cut says of the hosts that must not be contacted before a time, besides their own records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SavedHolds<T> {
+    /// Time until which any host may have been contacted without our knowing.
+    pub asked_until: T,
+    /// Origins and names, in order.
+    pub holds: Vec<SavedHold<T>>,
+}
+
+/// An origin or a name that must not be contacted before a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SavedHold<T> {
+    pub key: Fingerprint,
+    pub until: T,
+    /// A request was in progress.
+    pub under_way: bool,
+}
+
+impl SavedHolds<Time> {
+    /// Appends them to the section of a cut.
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        wire::put_time(out, self.asked_until);
+        wire::put_varint(out, self.holds.len() as u64);
+        for hold in &self.holds {
+            wire::put_fingerprint(out, hold.key);
+            wire::put_time(out, hold.until);
+            out.push(u8::from(hold.under_way));
+        }
+    }
+}
+
+impl SavedHolds<Stored> {
+    /// Reads them.
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let mut saved = SavedHolds { asked_until: reader.time()?, holds: Vec::new() };
+        for _ in 0..reader.varint()? {
+            let (key, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
+            saved.holds.push(SavedHold { key, until, under_way });
+        }
+        Some(saved)
     }
 }

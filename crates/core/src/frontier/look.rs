@@ -10,18 +10,17 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::charge::Charges;
 use super::host::{Host, Item};
 use super::partition::{Cold, HostKey, Partition, partition_of};
 use super::record::{HostRecord, Standing};
-use super::reputation::{DomainTotals, RoundBudgets, Saved};
-use super::state::{FrontierState, SavedHost, read_host, read_partition};
+use super::reputation::{DomainTotals, RoundBudgets, SavedDomain};
+use super::saved_memory::{SavedMemory, SavedSection, in_checkpoint};
+use super::state::{FrontierState, SavedHost};
 use super::task::RulesDecoder;
-use super::wire::Reader;
 use super::writer::Writer;
 use super::{QueuedUrl, Rules};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result, SavedState};
+use crate::disk::{Disk, Result, SavedState};
 use crate::fingerprint::Fingerprint;
 
 /// The URL that is looked for.
@@ -134,17 +133,9 @@ pub fn look(
     rules: RulesDecoder,
     then: Time,
 ) -> Result<Look> {
-    let SavedState { state, ram } = saved;
-    let place = dir.join("active side in the checkpoint file");
-    let sum = crc32fast::hash(ram);
-    if (ram.len() as u64, sum) != (state.ram_bytes, state.ram_crc) || !state.partitions.len().is_power_of_two() {
-        let expected = format!("{} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
-        return Err(Error::damaged(&place, 0, expected, format!("{} with {sum:08x}", ram.len())));
-    }
-    let mut reader = Reader::new(ram);
-    let memory = read_memory(&mut reader, disk, dir, state, wanted, rules, then);
-    let memory =
-        memory.ok_or_else(|| Error::damaged(&place, reader.position() as u64, "a saved frontier", "other bytes"))?;
+    let state = saved.state;
+    let section = SavedSection { disk, dir, saved, rules, then };
+    let memory = Memory::of(section.read(&in_checkpoint(dir))?, wanted);
     memory.look(state, wanted, rules, then)
 }
 
@@ -158,12 +149,12 @@ pub fn look_at_hosts(
     rules: RulesDecoder,
     then: Time,
 ) -> Result<HashMap<Fingerprint, HostLook>> {
-    let SavedState { state, ram } = saved;
-    let mut reader = Reader::new(ram);
-    let unreadable =
-        || Error::damaged(&dir.join("active side in the checkpoint file"), 0, "a saved frontier", "other bytes");
-    let (partitions, mut found) =
-        read_hosts(&mut reader, disk, dir, state, hosts, rules, then).ok_or_else(unreadable)?;
+    let state = saved.state;
+    let section = SavedSection { disk, dir, saved, rules, then };
+    let SavedMemory { partitions, hosts: active, .. } = section.read(&in_checkpoint(dir))?;
+    let wanted: HashSet<Fingerprint> = hosts.iter().map(|&(origin, _)| origin).collect();
+    let active = active.iter().map(|saved| &saved.host).filter(|host| wanted.contains(&host.origin));
+    let mut found: HashMap<_, _> = active.map(|host| (host.origin, HostLook::of(host))).collect();
     for &(origin, domain) in hosts {
         let number = partition_of(domain, partitions.len());
         if found.contains_key(&origin) || partitions.is_empty() {
@@ -181,105 +172,38 @@ pub fn look_at_hosts(
     Ok(found)
 }
 
-/// All partitions, and those of `hosts` that were active.
-fn read_hosts(
-    reader: &mut Reader<'_>,
-    disk: &Disk,
-    dir: &Path,
-    state: &FrontierState,
-    hosts: &[(Fingerprint, Fingerprint)],
-    rules: RulesDecoder,
-    then: Time,
-) -> Option<(Vec<Partition>, HashMap<Fingerprint, HostLook>)> {
-    let wanted: HashSet<Fingerprint> = hosts.iter().map(|&(origin, _)| origin).collect();
-    let shared: Arc<Path> = dir.into();
-    reader.varint()?;
-    let mut partitions = Vec::new();
-    for at in 0..state.partitions.len() {
-        let mut partition = Partition::new(at, disk.clone(), shared.clone(), 0, 0);
-        read_partition(reader, &mut partition)?;
-        partitions.push(partition);
-    }
-    for _ in 0..reader.varint()? {
-        reader.fingerprint()?;
-        reader.varint()?;
-        reader.varint()?;
-    }
-    let mut found = HashMap::new();
-    for _ in 0..reader.varint()? {
-        let host = read_host(reader, then, rules)?.host;
-        if wanted.contains(&host.origin) {
-            found.insert(host.origin, HostLook::of(&host));
-        }
-    }
-    Some((partitions, found))
-}
-
 /// The part of a cut's section of memory that concerns the URL that is looked for.
 struct Memory {
     partition: Partition,
-    /// Totals of the domain, while it has active hosts.
-    domain: Option<DomainTotals>,
+    /// Its domain, while that has active hosts.
+    domain: Option<SavedDomain>,
     /// Number and limit of the round that goes on, where there are rounds.
     round: Option<(u32, u64)>,
     host: Option<SavedHost>,
     held_until: Option<Time>,
 }
 
-fn read_memory(
-    reader: &mut Reader<'_>,
-    disk: &Disk,
-    dir: &Path,
-    state: &FrontierState,
-    wanted: Wanted,
-    rules: RulesDecoder,
-    then: Time,
-) -> Option<Memory> {
-    reader.varint()?;
-    let number = partition_of(wanted.domain, state.partitions.len());
-    let shared: Arc<Path> = dir.into();
-    let mut kept = None;
-    for (at, saved) in state.partitions.iter().enumerate() {
-        let mut partition = Partition::new(at, disk.clone(), shared.clone(), 0, 0);
-        read_partition(reader, &mut partition)?;
-        partition.recent.tails.clone_from(&saved.tails);
-        if at == number {
-            kept = Some(partition);
-        }
-    }
-    let mut memory = Memory { partition: kept?, domain: None, round: None, host: None, held_until: None };
-    for _ in 0..reader.varint()? {
-        let (domain, known, added) = (reader.fingerprint()?, reader.varint()?, reader.varint()?);
-        if domain == wanted.domain {
-            memory.domain = Some(DomainTotals::of_pages(known.saturating_add(added)));
-        }
-    }
-    for _ in 0..reader.varint()? {
-        let host = read_host(reader, then, rules)?;
-        if host.host.origin == wanted.origin {
-            memory.host = Some(host);
-        }
-    }
-    for _ in 0..reader.varint()? {
-        let (key, until, _) = (reader.fingerprint()?, reader.time()?, reader.u8()?);
-        if key == wanted.origin || key == wanted.host {
-            memory.held_until = memory.held_until.max(Some(until.as_written()));
-        }
-    }
-    Charges::read(reader)?;
-    if let Some(mut saved) = Saved::read(reader, state.partitions.len())? {
-        memory.round = Some((saved.round, saved.limit));
-        memory.partition.take_saved(saved.partitions.swap_remove(number));
-        if let Some((_, known, added)) = saved.active.into_iter().find(|(domain, ..)| *domain == wanted.domain) {
-            let mut totals = known;
-            totals.add(&added);
-            memory.domain = Some(totals);
-        }
-    }
-    reader.is_at_end().then_some(memory)
-}
-
 impl Memory {
+    fn of(mut saved: SavedMemory, wanted: Wanted) -> Self {
+        let number = partition_of(wanted.domain, saved.partitions.len());
+        let held = saved.holds.holds.iter().filter(|hold| [wanted.origin, wanted.host].contains(&hold.key));
+        let held_until = held.map(|hold| hold.until.as_written()).max();
+        let known = |domains: Vec<SavedDomain>| domains.into_iter().find(|(domain, ..)| *domain == wanted.domain);
+        let mut memory = Memory {
+            partition: saved.partitions.swap_remove(number),
+            domain: known(saved.domains),
+            round: None,
+            host: saved.hosts.into_iter().find(|saved| saved.host.origin == wanted.origin),
+            held_until,
+        };
+        if let Some(mut rounds) = saved.rounds {
+            memory.round = Some((rounds.round, rounds.limit));
+            memory.partition.take_saved(rounds.partitions.swap_remove(number));
+            memory.domain = known(rounds.active).or(memory.domain);
+        }
+        memory
+    }
+
     fn look(self, state: &FrontierState, wanted: Wanted, rules: RulesDecoder, then: Time) -> Result<Look> {
         let host = HostKey { domain: wanted.domain, origin: wanted.origin };
         let base = state.partitions[partition_of(wanted.domain, state.partitions.len())].base;
@@ -314,7 +238,10 @@ impl Memory {
         let record = self.partition.newer_record(wanted.origin).map(Box::from).or(record);
         let active = self.host.is_some();
         let domain = match self.domain {
-            Some(totals) => totals,
+            Some((_, mut totals, added)) => {
+                totals.add(&added);
+                totals
+            }
             None => self.partition.totals_of(base, wanted.domain)?,
         };
         let cold = record.as_deref().and_then(as_written);

@@ -61,6 +61,7 @@ mod received;
 mod record;
 mod reputation;
 mod rounds;
+mod saved_memory;
 mod schedule;
 mod share;
 mod silence;

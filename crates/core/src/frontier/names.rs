@@ -14,6 +14,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use super::active::Active;
+use super::holds::SavedHold;
 use super::host::{Host, WaitState};
 use super::options::Politeness;
 use super::schedule::HostRef;
@@ -54,21 +55,25 @@ struct NameQueue {
 pub(super) struct Names {
     map: ByFingerprint<Name>,
     swept: usize,
-    /// Time until which a name that is met first may have been asked, after an unclean stop.
+    /// Time until which any name, and any origin of it, may have been asked without our knowing: the start of the
+    /// first process after an unclean stop.
     asked_until: Time,
-}
-
-/// A name, as a cut keeps it.
-pub(super) struct SavedName {
-    pub name: Fingerprint,
-    pub until: Time,
-    pub under_way: bool,
 }
 
 impl Names {
     /// Names of which each may have been asked until `asked_until`.
-    pub(super) fn asked_until(asked_until: Time) -> Self {
+    pub(super) fn maybe_asked_until(asked_until: Time) -> Self {
         Names { asked_until, ..Names::default() }
+    }
+
+    /// Each may have been asked until `until` as well.
+    pub(super) fn may_be_asked_until(&mut self, until: Time) {
+        self.asked_until = self.asked_until.max(until);
+    }
+
+    /// Returns the time until which any name and its origins may have been asked without our knowing.
+    pub(super) fn asked_until(&self) -> Time {
+        self.asked_until
     }
 
     /// Returns the time before which no request to `name` begins: the delay after the last one, and its rest.
@@ -202,15 +207,15 @@ impl Names {
     }
 
     /// Returns the names that have to be kept over a restart at `now`, in order.
-    pub(super) fn saved(&self, now: Time) -> Vec<SavedName> {
+    pub(super) fn saved(&self, now: Time) -> Vec<SavedHold<Time>> {
         let names = self.map.iter().filter(|(_, name)| name.owes(now) || name.requests > 0);
-        let saved = |(&key, name): (&Fingerprint, &Name)| SavedName {
-            name: key,
+        let saved = |(&key, name): (&Fingerprint, &Name)| SavedHold {
+            key,
             until: name.due.max(name.held_until),
             under_way: name.requests > 0,
         };
         let mut saved: Vec<_> = names.map(saved).collect();
-        saved.sort_unstable_by_key(|saved| saved.name);
+        saved.sort_unstable_by_key(|saved| saved.key);
         saved
     }
 
@@ -361,7 +366,7 @@ mod tests {
         names.end(name(1));
         names.begin(name(2), at(1_000), at(0));
         names.hold(name(3), at(60_000));
-        let saved: Vec<_> = names.saved(at(5_000)).iter().map(|saved| (saved.name, saved.under_way)).collect();
+        let saved: Vec<_> = names.saved(at(5_000)).iter().map(|saved| (saved.key, saved.under_way)).collect();
         assert_eq!(saved, [(name(2), true), (name(3), false)]);
     }
 }

@@ -7,17 +7,17 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::QueuedUrl;
+use super::holds::SavedHolds;
 use super::host::{Host, Item};
 use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Spot};
 use super::queues::Queues;
 use super::record::HostRecord;
 use super::reputation::DomainTotals;
-use super::tuning::BACKOFF_MAX;
+use super::saved_memory::in_checkpoint;
 use super::wire::{self, Reader};
 use super::writer::{Beginning, Writer};
 use crate::clock::{Era, Stored, Time};
@@ -110,7 +110,7 @@ impl FrontierCut {
             let host = queues.active.host(index);
             put_host(out, host, queues.now);
         }
-        queues.pacing.put_holds(out, queues.now);
+        queues.pacing.saved_holds(queues.now).put(out);
         queues.budgets.put_charges_and_rounds(&queues.cold, out);
     }
 }
@@ -119,7 +119,7 @@ impl SavedFrontier<'_> {
     /// Takes up what was saved.
     pub(super) fn restore(self, queues: &mut Queues, now: Time) -> Result<()> {
         let SavedFrontier { state, ram, cut } = self;
-        let path = queues.cold.dir.join("active side in the checkpoint file");
+        let path = in_checkpoint(&queues.cold.dir);
         let (bytes, sum) = (ram.len() as u64, crc32fast::hash(ram));
         if (bytes, sum) != (state.ram_bytes, state.ram_crc) {
             let expected = format!("{} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
@@ -181,11 +181,7 @@ impl SavedFrontier<'_> {
         for _ in 0..reader.varint()? {
             hosts.push(read_host(reader, now, queues.decode_rules)?);
         }
-        for _ in 0..reader.varint()? {
-            let (key, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
-            let rest = if under_way { queues.pacing.delay_of_any() } else { Duration::ZERO };
-            queues.pacing.hold(&mut queues.active, key, era.rest(until, BACKOFF_MAX).max(now + rest), now);
-        }
+        queues.pacing.restore_holds(&mut queues.active, SavedHolds::read(reader)?, era, now);
         queues.budgets.read_charges_and_rounds(&mut queues.cold, reader, now)?;
         reader.is_at_end().then_some(hosts)
     }

@@ -5,15 +5,12 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::QueuedUrl;
-use super::charge::Charges;
 use super::partition::{FileState, Partition, file_path, partition_of, verify::Asked};
-use super::reputation::Saved;
-use super::state::{FrontierState, PartitionState, read_host, read_partition};
+use super::saved_memory::{SavedMemory, SavedSection};
+use super::state::{FrontierState, PartitionState};
 use super::task::RulesDecoder;
-use super::wire::Reader;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result, SavedState};
 use crate::fingerprint::Fingerprint;
@@ -42,45 +39,10 @@ impl<'a> Check<'a> {
         rules: RulesDecoder,
         then: Time,
     ) -> Result<Self> {
-        let SavedState { state, ram } = saved;
-        let sum = crc32fast::hash(ram);
-        if (ram.len() as u64, sum) != (state.ram_bytes, state.ram_crc) || !state.partitions.len().is_power_of_two() {
-            let expected = format!("a frontier of {} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
-            return Err(Error::damaged(checkpoint, 0, expected, format!("{} with {sum:08x}", ram.len())));
-        }
-        let mut check = Check { disk: disk.clone(), dir, state, checkpoint, partitions: Vec::new(), urls: Vec::new() };
-        let mut reader = Reader::new(ram);
-        let read = check.read(&mut reader, rules, then);
-        read.ok_or_else(|| Error::damaged(checkpoint, reader.position() as u64, "a saved frontier", "other bytes"))?;
-        Ok(check)
-    }
-
-    fn read(&mut self, reader: &mut Reader<'_>, rules: RulesDecoder, then: Time) -> Option<()> {
-        reader.varint()?;
-        let shared: Arc<Path> = self.dir.into();
-        for (number, saved) in self.state.partitions.iter().enumerate() {
-            let mut partition = Partition::new(number, self.disk.clone(), shared.clone(), 0, 0);
-            read_partition(reader, &mut partition)?;
-            partition.recent.tails.clone_from(&saved.tails);
-            self.partitions.push(partition);
-        }
-        for _ in 0..reader.varint()? {
-            reader.fingerprint()?;
-            reader.varint()?;
-            reader.varint()?;
-        }
-        for _ in 0..reader.varint()? {
-            let saved = read_host(reader, then, rules)?;
-            self.urls.extend(saved.items.into_iter().map(|item| item.url));
-        }
-        for _ in 0..reader.varint()? {
-            reader.fingerprint()?;
-            reader.time()?;
-            reader.u8()?;
-        }
-        Charges::read(reader)?;
-        Saved::read(reader, self.state.partitions.len())?;
-        reader.is_at_end().then_some(())
+        let state = saved.state;
+        let SavedMemory { partitions, hosts, .. } = SavedSection { disk, dir, saved, rules, then }.read(checkpoint)?;
+        let urls = hosts.into_iter().flat_map(|saved| saved.items).map(|item| item.url).collect();
+        Ok(Check { disk: disk.clone(), dir, state, checkpoint, partitions, urls })
     }
 
     /// The number of partitions.

@@ -140,7 +140,9 @@ impl Engine {
         let exchange_section = std::mem::take(&mut sections.exchange);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let kept = saved.as_ref().map(|c| &c.rechecked);
-        let anew = Recheck::at_start(kept, &opening.name_settings, opening.force, past, now);
+        // the end of the run that made it, whether the crawl went on from it before or not
+        let ended = saved.as_ref().and_then(|c| c.finish);
+        let anew = Recheck::at_start(kept, &opening.name_settings, opening.force, ended, now);
         opening.frontier.forgiven = anew.since;
         opening.frontier.ledger = opening.commons.ledger.clone();
         let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections, now)?;
@@ -164,7 +166,7 @@ impl Engine {
         stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         let mut exchange = open_exchange(&mut opening, number, &exchange_section)?;
-        if past == Past::Stopped(Finish::LinksLost) {
+        if ended == Some(Finish::LinksLost) {
             exchange.iter_mut().for_each(|exchange| exchange.send_all_again());
         }
         let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());

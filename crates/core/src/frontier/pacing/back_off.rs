@@ -11,10 +11,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::Pacing;
-use crate::clock::Time;
+use crate::clock::{Era, Stored, Time};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::frontier::active::Active;
+use crate::frontier::holds::{SavedHold, SavedHolds};
 use crate::frontier::host::{Host, Item};
 use crate::frontier::ledger::Turn;
 use crate::frontier::options::Politeness;
@@ -24,7 +25,6 @@ use crate::frontier::received::RequisitePace;
 use crate::frontier::schedule::HostRef;
 use crate::frontier::task::Feedback;
 use crate::frontier::tuning::{BACKOFF_MAX, FAULTS_MAX, PREREQUISITE_ASKS_AGAIN, SILENT_FOR, WAITING_MAX};
-use crate::frontier::wire;
 use crate::outcome::{Blame, Reason};
 
 impl Pacing {
@@ -220,20 +220,33 @@ impl Pacing {
         self.holds.take_noted()
     }
 
-    /// Appends to the section of a cut the holds whose host or name was not met since, and what names owe.
-    pub(in crate::frontier) fn put_holds(&self, out: &mut Vec<u8>, now: Time) {
+    /// The holds whose host or name was not met since, and what names owe, for a cut.
+    pub(in crate::frontier) fn saved_holds(&self, now: Time) -> SavedHolds<Time> {
+        let names = &self.wait_queues.names;
         let mut holds: BTreeMap<_, _> = self.holds.unmet().map(|(key, until)| (key, (until, false))).collect();
-        for saved in self.wait_queues.names.saved(now) {
-            let (until, under_way) = holds.entry(saved.name).or_default();
+        for saved in names.saved(now) {
+            let (until, under_way) = holds.entry(saved.key).or_default();
             *until = (*until).max(saved.until);
             *under_way = saved.under_way;
         }
         holds.retain(|_, (until, under_way)| *under_way || *until > now);
-        wire::put_varint(out, holds.len() as u64);
-        for (key, (until, under_way)) in holds {
-            wire::put_fingerprint(out, key);
-            wire::put_time(out, until);
-            out.push(u8::from(under_way));
+        let hold = |(key, (until, under_way))| SavedHold { key, until, under_way };
+        SavedHolds { asked_until: names.asked_until(), holds: holds.into_iter().map(hold).collect() }
+    }
+
+    /// Takes up what a cut says of holds, written in `era`, at `now`.
+    pub(in crate::frontier) fn restore_holds(
+        &mut self,
+        active: &mut Active,
+        saved: SavedHolds<Stored>,
+        era: Era,
+        now: Time,
+    ) {
+        // a process that goes on after a kill may stop before the delays of that kill are over
+        self.wait_queues.names.may_be_asked_until(era.passed(saved.asked_until));
+        for SavedHold { key, until, under_way } in saved.holds {
+            let rest = if under_way { self.delay_of_any() } else { Duration::ZERO };
+            self.hold(active, key, era.rest(until, BACKOFF_MAX).max(now + rest), now);
         }
     }
 
@@ -261,9 +274,8 @@ impl Pacing {
     /// until the start of this process, by a pace that was not saved: from then on the longest delay has to pass that
     /// its pace can have come to by `politeness`.
     pub(super) fn unclean_floor(&self, politeness: &Politeness, pace: Duration, crawl_delay: Option<Duration>) -> Time {
-        let Some(since) = self.holds.unclean_since else { return Time::ZERO };
         let longest = if politeness.delay_factor > 0.0 { politeness.delay_max } else { politeness.delay_min };
-        since + politeness.delay(pace.max(longest), crawl_delay)
+        self.wait_queues.names.asked_until() + politeness.delay(pace.max(longest), crawl_delay)
     }
 
     /// Returns the time before which `asked` is not asked for the sake of another host, by holds alone.

@@ -65,9 +65,9 @@ impl Pacing {
             ledger: ledger.clone(),
             wait_queues: WaitQueues::new(
                 Addresses::with_floor(if is_fresh { now } else { now + politeness.delay_per_ip }),
-                Names::asked_until(if last.is_clean { Time::ZERO } else { now }),
+                Names::maybe_asked_until(if last.is_clean { Time::ZERO } else { now }),
             ),
-            holds: Holds::new((!last.is_clean).then_some(now)),
+            holds: Holds::default(),
             rng: fastrand::Rng::with_seed(rng_seed),
         }
     }

@@ -184,6 +184,28 @@ fn p6_gaps_hold_over_a_clean_and_an_unclean_restart() {
 }
 
 #[test]
+fn p6_the_delay_after_a_kill_holds_over_a_stop_that_comes_right_after_it() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    let mut ram = Vec::new();
+    let cut = crawl.frontier.cut(&mut ram).unwrap();
+    // asked, and killed before a cut knows the host
+    crawl.push(url(1, 0, 1));
+    while crawl.requests.is_empty() && crawl.step() {}
+    crawl.reopen(&cut.state, &ram, false);
+    crawl.clock.advance(MS * 30);
+    let mut ram = Vec::new();
+    let cut = crawl.frontier.cut(&mut ram).unwrap();
+    crawl.reopen(&cut.state, &ram, true);
+    // its key was forgotten with it: it is met again
+    crawl.push(url(1, 1, 1));
+    crawl.run_until(START + S * 60);
+    assert!(crawl.requests.len() > 1);
+    for (host, gap) in crawl.gaps(|request| request.host) {
+        assert!(gap >= S, "host {host} {gap:?}");
+    }
+}
+
+#[test]
 fn p6_a_long_back_off_is_told_and_held_after_a_restart() {
     let mut crawl = Crawl::new(small_options(), |host| Site {
         feedback: |_| (Verdict::Retry, None, Some(S * 5_000)),

@@ -13,7 +13,6 @@
 //! with it, so that a change is seen by the first start that gets as far as its first checkpoint.
 
 use crate::clock::{Stored, Time};
-use crate::engine::past::Past;
 use crate::engine::rechecked::Rechecked;
 use crate::engine::seeds::SeedStatus;
 use crate::outcome::Failure;
@@ -31,17 +30,17 @@ pub struct Recheck {
 }
 
 impl Recheck {
-    /// Returns what the start of a run with `settings` asks again, behind a checkpoint that has `kept`; `force` says
-    /// that the operator wants it so.
+    /// Returns what the start of a run with `settings` asks again, behind a checkpoint that has `kept` and with which
+    /// the crawl `ended`, if it did; `force` says that the operator wants it so.
     pub(in crate::engine) fn at_start(
         kept: Option<&Rechecked>,
         settings: &str,
         force: bool,
-        past: Past,
+        ended: Option<Finish>,
         now: Time,
     ) -> Recheck {
         let is_changed = kept.is_some_and(|kept| kept.settings != settings);
-        let again = force || is_changed || past == Past::Stopped(Finish::OnlySilentHosts);
+        let again = force || is_changed || ended == Some(Finish::OnlySilentHosts);
         let since = if again { now } else { kept.map_or(Time::ZERO, |kept| kept.since.passed(now)) };
         Recheck { since, settings: settings.to_owned(), is_changed }
     }
