@@ -40,6 +40,7 @@
 //! | [`calendar`] | when pages are due again, on disk; how often each is looked at | `core` |
 //! | [`frontier`] | per-host queues, politeness, budgets | `core` |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot | `contract` |
+//! | [`checkpoint`] | the files of checkpoints: whose crawl it is, what they name, the newest one | `contract` |
 //! | [`contract`] | jobs and replies between the engine and those that make its requests | `contract` |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count | `contract` |
 //! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers | `fetch` |
@@ -75,7 +76,7 @@
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub use crawler_cluster::{cluster, node, ship, store};
-pub use crawler_contract::{contract, exchange, record, text};
+pub use crawler_contract::{checkpoint, contract, exchange, record, text};
 pub use crawler_core::{calendar, container, disk, drum, frontier, politeness, reading, shard, similar, warc};
 pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};

@@ -8,12 +8,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use crawler::checkpoint::{self, Checkpoint};
+use crawler::checkpoint::{Identity, begin};
 use crawler::clock::{Clock, Stored, SystemClock, Time};
 use crawler::disk::{self, Disk, SavedState};
 use crawler::drum::{Dispatcher, DrumOptions, DrumState, FrontOptions, Need, Store};
-use crawler::engine::checkpoint::{self, Checkpoint};
+use crawler::engine::hold_log;
 use crawler::engine::values::decode_rules;
-use crawler::engine::{Identity, begin, hold_log};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Frontier, FrontierOptions, FrontierState, Hops, Known, QueuedUrl, SavedFrontier};
 use crawler::record::layout::StoreName;

@@ -7,10 +7,10 @@ use super::cursor::Cursor;
 use super::error::{Error, Result};
 use super::page::Page;
 use super::tail::Tail;
+use crate::checkpoint::Identity;
 use crate::crawl::archives::Archives;
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
-use crate::engine::Identity;
 use crate::web::url::KeyMaker;
 
 /// Pages of a shard in a row while other shards have some too.

@@ -109,10 +109,10 @@ pub use error::{Error, Result};
 pub use follower::Follower;
 pub use page::{Answer, History, Page, WarcPlace};
 
+use crate::checkpoint::Identity;
 use crate::crawl::archives::{Archives, has_no_page};
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{self, Disk};
-use crate::engine::Identity;
 use crate::web::url::CanonicalUrl;
 
 /// The archive in a crawl directory, as it was when it was opened. Cheap to clone.

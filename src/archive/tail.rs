@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::cursor::{KnownBy, LastRecord};
 use super::error::{Error, Result};
 use super::page::Page;
+use crate::checkpoint;
 use crate::clock::Time;
 use crate::container::{ContainerState, KeyRecord, Reader, is_being_rebuilt};
 use crate::crawl::archives::Archives;
 use crate::disk;
-use crate::engine::checkpoint;
 use crate::record::layout;
 
 /// Bytes of key.dat that are read at a time: a few thousand records.

@@ -59,9 +59,9 @@ pub use finding::{Kind, Weight};
 pub use report::{Files, Summary};
 
 use crate::archive::{self, Archive};
+use crate::checkpoint::Identity;
 use crate::clock::Time;
 use crate::disk::{self, Disk};
-use crate::engine::Identity;
 use crate::web::url::CanonicalUrl;
 use external::Checked;
 use finding::Findings;

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use super::dirs::CrawlDirs;
 use super::{CrawlError, directory, figures, options};
+use crate::checkpoint::checkpoint_path;
 use crate::disk::{self, DirectoryLock, Disk, Error, Mode};
 use crate::engine::ExchangeState;
-use crate::engine::checkpoint::checkpoint_path;
 use crate::engine::checkpoint::inventory::Named;
 use crate::engine::seeds::list_path;
 use crate::node::aside;

@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use super::shard_directory::ShardDirectory;
 use super::{CrawlError, CrawlRequest, options, share, warnings};
+use crate::checkpoint::{Identity, begin};
 use crate::clock::Clock;
 use crate::disk::{self, DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
-use crate::engine::{Identity, begin};
 use crate::frontier::FrontierOptions;
 use crate::record::Snapshot;
 use crate::record::layout;

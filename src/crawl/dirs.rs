@@ -9,9 +9,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::checkpoint::{Identity, Sharding};
 use crate::disk::{Disk, Error, Result};
 use crate::engine::seeds::reader::SeedPlaces;
-use crate::engine::{Identity, Sharding};
 use crate::fingerprint::Fingerprint;
 use crate::record::Snapshot;
 use crate::record::layout;

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::dirs::CrawlDirs;
 use crate::calendar::wheel::Level;
+use crate::checkpoint::{self, checkpoint_path};
 use crate::clock::Time;
 use crate::config::{Config, RecrawlMode};
 use crate::disk::{Disk, Result};
-use crate::engine::checkpoint::{self, checkpoint_path};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use super::dirs::CrawlDirs;
 use super::{CrawlError, options};
+use crate::checkpoint::Identity;
 use crate::config::Config;
 use crate::container::retention::list::ForgottenList;
 use crate::disk::Disk;
-use crate::engine::Identity;
 use crate::engine::seeds::reader;
 use crate::record::layout;
 use crate::web::scope::{Rule, Scope};

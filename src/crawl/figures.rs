@@ -1,8 +1,8 @@
 //! The figures of a checkpoint where their plain copy is not at hand: in a store, or where it was lost.
 
+use crate::checkpoint::Checkpoint;
 use crate::clock::Time;
 use crate::drum::DrumState;
-use crate::engine::checkpoint::Checkpoint;
 use crate::record::layout::StoreName;
 use crate::record::{Finish, Gauges, Snapshot, State, StoreBytes, StoreLayers};
 

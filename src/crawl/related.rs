@@ -14,8 +14,8 @@ use std::path::Path;
 use super::archives::{Archives, Found};
 use super::dirs::CrawlDirs;
 use super::{CrawlError, retention};
+use crate::checkpoint::Identity;
 use crate::disk::{Disk, Result};
-use crate::engine::Identity;
 use crate::web::url::CanonicalUrl;
 
 /// The URLs of the same page, and other pages that may be meant.

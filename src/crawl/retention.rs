@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::CrawlError;
 use super::dirs::CrawlDirs;
 use super::options;
+use crate::checkpoint;
 use crate::clock::{Clock, SystemClock};
 use crate::container::retention::list::{self, Act, ForgottenList};
 use crate::container::retention::offline::{self, Compacted};
 use crate::container::retention::plan::Rule;
 use crate::container::{ContainerState, Keep};
 use crate::disk::{DirectoryLock, Disk, Error};
-use crate::engine::checkpoint;
 use crate::record::layout;
 
 /// Hears of each value file that was rewritten: its name, and what was done so far.

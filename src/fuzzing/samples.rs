@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use super::stored;
+use crate::checkpoint::begin;
+use crate::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::clock::{Stored, Time};
 use crate::container::ContainerState;
 use crate::disk::simulated::SimulatedDisk;
 use crate::drum::Value;
-use crate::engine::begin;
-use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::hold_log::HoldLog;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer, Term};
 use crate::fingerprint::Fingerprint;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::input::choice;
+use crate::checkpoint::{self, CheckpointFile, checkpoint_path};
 use crate::clock::{Stored, Time};
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{HEADER_BYTES, Header, Kind};
 use crate::drum::Value;
-use crate::engine::checkpoint::{self, CheckpointFile, checkpoint_path};
 use crate::engine::hold_log::{self, HoldLog};
 use crate::engine::values::{Addresses, Robots};
 use crate::frontier::QueuedUrl;

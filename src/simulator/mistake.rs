@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::calendar::{Past, Recrawl, SlotDone};
+use crate::checkpoint;
 use crate::clock::Time;
 use crate::contract::Processed;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{Disk, Result};
-use crate::engine::checkpoint;
 use crate::exchange::LinksRead;
 use crate::frontier::QueuedUrl;
 

@@ -18,12 +18,12 @@ use super::moment;
 use super::network::Asker;
 use super::process::{Member, Process};
 use super::registry::MistakenRegistry;
+use crate::checkpoint::{Identity, begin};
 use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk};
 use crate::engine::{
-    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, SeedList, Shipping, Waker,
-    begin,
+    Accounts, Commons, Engine, ExchangeOptions, Executors, OpenError, Opening, SeedList, Shipping, Waker,
 };
 use crate::exchange::{LocalRegistry, Registry, Wake};
 use crate::node::{Heads, Shipments};

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::clause::{Clause, Violation};
 use crate::calendar::{Recrawl, Visited, wheel};
+use crate::checkpoint::{self, Checkpoint, Sections};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result, SavedState};
 use crate::drum::verify::{Check, Operation};
 use crate::engine::StoreValue;
-use crate::engine::checkpoint::{self, Checkpoint, Sections};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check as FrontierCheck;

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use super::case::Case;
 use super::clause::{Clause, Violation};
+use crate::checkpoint::{self, Checkpoint, CheckpointFile, Sections, checkpoint_path};
 use crate::container::Reader;
 use crate::contract::{Purpose, Response};
 use crate::disk::{Disk, Result, SavedState};
 use crate::drum::verify::{Check, Operation};
-use crate::engine::checkpoint::{self, Checkpoint, CheckpointFile, Sections, checkpoint_path};
 use crate::engine::values::decode_rules;
 use crate::engine::{Pair, Supported, links_of, supported_by, supporter};
 use crate::fingerprint::Fingerprint;

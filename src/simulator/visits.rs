@@ -8,10 +8,10 @@ use super::machine::Machine;
 use super::moment::is_final;
 use super::network::by_web;
 use crate::calendar::Past;
+use crate::checkpoint;
 use crate::clock::Time;
 use crate::container::Reader;
 use crate::disk::Error;
-use crate::engine::checkpoint;
 use crate::record::VisitCounts;
 
 /// Weight that a visit keeps after another one, as the schedule has it.

@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use crate::site::{PATIENCE, RUSH, Site, everything, interrupt, kill, wait};
+use crawler::checkpoint::newest_record;
 use crawler::disk::Disk;
-use crawler::engine::checkpoint::newest_record;
 use crawler::simweb::SimOptions;
 use serde_json::Value;
 

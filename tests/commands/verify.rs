@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::site::{RUSH, Site, ms};
+use crawler::checkpoint::Checkpoint;
+use crawler::checkpoint::{self, Sections};
 use crawler::disk::Disk;
 use crawler::drum::{Drum, DrumOptions};
-use crawler::engine::Checkpoint;
-use crawler::engine::checkpoint::{self, Sections};
 use crawler::engine::seeds::{self, reader};
 use crawler::record::layout::StoreName;
 use crawler::simweb::SimOptions;

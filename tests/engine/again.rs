@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use super::*;
 use crawler::calendar::{Bounds, Mode, Past as Visits, Recrawl, ScheduleOptions, WheelOptions, wheel};
+use crawler::checkpoint;
 use crawler::container::{KeyRecord, Reader, Report, Standing, verify};
 use crawler::disk::simulated::SimulatedDisk;
-use crawler::engine::checkpoint;
 use crawler::frontier::QueuedUrl;
 
 const START: Time = Time::from_ms(1_795_000_000_000);

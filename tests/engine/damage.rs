@@ -14,10 +14,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::*;
+use crawler::checkpoint::Identity;
 use crawler::container::Reader;
 use crawler::disk::Error;
 use crawler::disk::simulated::SimulatedDisk;
-use crawler::engine::{Identity, StopBy};
+use crawler::engine::StopBy;
 use crawler::record::Snapshot;
 
 const START: Time = Time::from_ms(1_000_000_000_000);

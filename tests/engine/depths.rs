@@ -3,7 +3,7 @@
 
 use super::crawled::Crawled;
 use super::*;
-use crawler::engine::checkpoint;
+use crawler::checkpoint;
 
 /// The short ways lead over this host, which is overloaded for a while.
 const SLOW: &str = "h1.test";

@@ -40,6 +40,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::calendar::SlotRead;
+use crawler::checkpoint::begin;
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
 use crawler::container::{CompactionJob, ContainerOptions, WarcInfo};
@@ -51,7 +52,7 @@ use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Commons, Engine, Event, Executors, HoldSync, OpenError, Opening, Past, Phase, RecrawlOptions, Settings,
-    SlotOptions, StoreMerge, SupportOptions, begin,
+    SlotOptions, StoreMerge, SupportOptions,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};

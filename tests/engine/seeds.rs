@@ -3,7 +3,8 @@
 use std::cell::RefCell as Cell;
 
 use super::*;
-use crawler::engine::{SeedReader, SeedRecord, SeedStatus, StopBy, checkpoint};
+use crawler::checkpoint;
+use crawler::engine::{SeedReader, SeedRecord, SeedStatus, StopBy};
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 

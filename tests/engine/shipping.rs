@@ -2,9 +2,10 @@
 //! archive or without, or read where they lie.
 
 use super::*;
+use crawler::checkpoint::Last;
 use crawler::container::{Reader, Report};
 use crawler::disk::Mode;
-use crawler::engine::checkpoint::{Last, inventory};
+use crawler::engine::checkpoint::inventory;
 use crawler::exchange::Head;
 use crawler::record::{FileKind, NamedFile};
 use crawler::shard::Shard;

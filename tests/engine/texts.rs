@@ -2,7 +2,7 @@
 //! other pages are followed.
 
 use super::*;
-use crawler::engine::checkpoint;
+use crawler::checkpoint;
 use crawler::outcome::Reason;
 
 /// Pages of one text that are followed.

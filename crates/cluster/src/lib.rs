@@ -1,7 +1,7 @@
 //! Many machines on one crawl: objects in a store, checkpoints that are shipped there, who owns a shard, and what a
 //! node does for one.
 
-use crawler_contract::{contract, exchange, record, text};
+use crawler_contract::{checkpoint, contract, exchange, record, text};
 use crawler_core::{container, disk, shard};
 use crawler_engine::engine;
 use crawler_web::{fingerprint, web};

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::crawl_object::{CrawlObject, refused};
 use super::{open_store, seeds};
+use crate::checkpoint::Identity;
 use crate::config::Config;
 use crate::crawl::{CrawlError, directory, options};
 use crate::disk::{self, DirectoryLock, Disk};
-use crate::engine::Identity;
 use crate::node::{Note, Stamp, aside};
 use crate::shard::Shard;
 use crate::ship::{Archive, newest, restore};

@@ -9,9 +9,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::Identity;
 use crate::config::Config;
 use crate::crawl::CrawlError;
-use crate::engine::Identity;
 use crate::node::{prefix, read_json};
 use crate::ship::Names;
 use crate::store::{Body, Error, ObjectStore, Result};

@@ -29,9 +29,10 @@ use std::thread;
 
 use super::directory::Directory;
 use super::{CrawlError, CrawlRequest, options, settings as settings_of};
+use crate::checkpoint::{Identity, Sharding};
 use crate::config::{Bytes, Config};
 use crate::disk::Disk;
-use crate::engine::{Identity, Sharding, Shipping};
+use crate::engine::Shipping;
 pub(super) use crate::node::Shipments;
 use crate::node::{Alone, Begun, Eras, Note, Stamp, prefix};
 use crate::shard::Shard;

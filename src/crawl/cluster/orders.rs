@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::crawl_object::{CrawlObject, refused};
 use super::{lists, open_store};
+use crate::checkpoint::Identity;
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{
     Adding, Beginning, CrawlName, EtcdCrawl, EtcdOptions, FiguresRecord, HeadRecord, QuotaRecord, SeedsRecord, State,
@@ -11,7 +12,6 @@ use crate::cluster::{
 };
 use crate::config::{Bytes, Config};
 use crate::crawl::{CrawlError, options, share};
-use crate::engine::Identity;
 use crate::frontier::FrontierOptions;
 use crate::node::Eras;
 use crate::shard::SUFFIXES;

@@ -16,12 +16,12 @@ use tempfile::TempDir;
 
 use super::crawl_object::{CrawlObject, refused};
 use super::{open_store, seeds};
+use crate::checkpoint::{self, Identity};
 use crate::config::Config;
 use crate::container::make_addresses;
 use crate::crawl::{CrawlError, figures};
 use crate::disk::{Disk, scratch};
 use crate::engine::seeds::list_path;
-use crate::engine::{Identity, checkpoint};
 use crate::node::{Eras, Known};
 use crate::record::layout;
 use crate::shard::Shard;

@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use super::crawl_object::{CrawlObject, refused};
 use super::{open_store, options};
+use crate::checkpoint::CheckpointFile;
 use crate::cluster::{
     Beginning, CrawlName, EtcdCrawl, EtcdOptions, GrantRecord, HeadRecord, QuotaRecord, Remains, WantRecord,
 };
 use crate::config::{Bytes, Config};
 use crate::crawl::CrawlError;
-use crate::engine::checkpoint::CheckpointFile;
 use crate::exchange::Revision;
 use crate::node::{Eras, Known, Stamp};
 use crate::record::Statistics;

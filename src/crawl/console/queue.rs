@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::directories::{directories, fault};
+use crate::checkpoint;
 use crate::clock::Time;
 use crate::console::Problem;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::reports;
 use crate::crawl::sizes::file_bytes;
 use crate::disk::{Disk, SavedState};
-use crate::engine::checkpoint;
 use crate::engine::values::decode_rules;
 use crate::frontier::{HostLook, look_at_hosts};
 use crate::record::layout;

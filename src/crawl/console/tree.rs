@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::archive;
 use super::tree_index::{ROOT, Sums, TreeIndex};
+use crate::checkpoint::Identity;
 use crate::console::{Problem, Tree, TreeRow};
 use crate::disk::Disk;
-use crate::engine::Identity;
 
 /// A question reads on in the archive for so long, and is answered with what was read.
 const PATIENCE: Duration = Duration::from_millis(1_500);

@@ -1,10 +1,10 @@
 //! Links to a URL that another shard has found and the one that owns it has not read yet: those in the link files
 //! behind the positions of the newest checkpoint.
 
+use crate::checkpoint::{self, checkpoint_path};
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{Disk, Error, Result};
 use crate::engine::ExchangeState;
-use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::exchange::{Link, LinkFile};
 use crate::fingerprint::Fingerprint;
 use crate::shard::Shard;

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use super::model;
 use crate::calendar::{JITTER, Mode, PageKind, Past, Recrawl, Schedule, ScheduleOptions, Visited, wheel};
+use crate::checkpoint::{Checkpoint, Sections};
 use crate::clock::Time;
 use crate::config::Config;
 use crate::crawl::{CrawlError, recrawl};
 use crate::disk::{Disk, Result};
-use crate::engine::checkpoint::{Checkpoint, Sections};
 use crate::engine::look_up;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use super::recrawl::{self, Visits};
+use crate::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result, SavedState};
-use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::engine::{ExchangeState, RenderState, look_up};
 use crate::frontier::{Look, QueuedUrl, Wanted, look};

@@ -9,12 +9,12 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::{Out, ReportError, remaining};
+use crate::checkpoint;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, Result, SavedState};
 use crate::engine::SupportOptions;
-use crate::engine::checkpoint;
 use crate::engine::values::decode_rules;
 use crate::frontier::{DomainLook, DomainRound, QUARTERS, for_each_domain};
 use crate::record::layout;

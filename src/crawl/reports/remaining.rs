@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::disk::{Disk, Result, SavedState};
-use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::decode_rules;
 use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check;

@@ -9,11 +9,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::checkpoint;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{Disk, SavedState};
 use crate::engine::values::decode_rules;
-use crate::engine::{SeedRecord, SeedStatus, checkpoint};
+use crate::engine::{SeedRecord, SeedStatus};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostLook, look_at_hosts};
 use crate::record::layout;

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use super::faults;
 use super::known::Known;
+use crate::checkpoint::{self, Checkpoint, checkpoint_path};
 use crate::container::Report;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::{figures, options};
 use crate::disk::{Disk, Error, Mode, Result};
-use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
 use crate::engine::hold_log;
 use crate::engine::seeds;
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::faults;
+use crate::checkpoint::Identity;
+use crate::checkpoint::{Checkpoint, Last, Sections};
 use crate::container::{Report, Standing};
 use crate::disk::{Disk, Error, Result};
 use crate::drum::verify::is_fault;
-use crate::engine::Identity;
-use crate::engine::checkpoint::{Checkpoint, Last, Sections};
 use crate::record::layout;
 
 /// The last checkpoint of a directory in which no process crawls.

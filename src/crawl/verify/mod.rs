@@ -30,12 +30,13 @@ use std::path::{Path, PathBuf};
 
 use super::dirs::CrawlDirs;
 use crate::calendar::wheel;
+use crate::checkpoint::{self, checkpoint_path};
+use crate::checkpoint::{Identity, begin};
 use crate::container::{self, Report, Standing, dedup};
 use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum;
-use crate::engine::checkpoint::{self, checkpoint_path};
+use crate::engine::ExchangeState;
 use crate::engine::seeds::reader;
-use crate::engine::{ExchangeState, Identity, begin};
 use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
 use across::ShardNoted;

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 
 use super::across::{self, Last, ShardNoted};
 use super::{Place, copies, verify_one};
+use crate::checkpoint::Identity;
 use crate::container::Report;
 use crate::crawl::CrawlError;
 use crate::crawl::cluster::StoredCrawl;
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::Disk;
-use crate::engine::{ExchangeState, Identity};
+use crate::engine::ExchangeState;
 use crate::shard::Shard;
 use crate::ship::Manifest;
 use crate::text::figures::{counted, size};

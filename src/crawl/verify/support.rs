@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use super::stores::Stores;
+use crate::checkpoint::checkpoint_path;
 use crate::disk::{Error, Result, SavedState};
 use crate::drum::verify::{Operation, is_fault};
-use crate::engine::checkpoint::checkpoint_path;
 use crate::engine::values::decode_rules;
 use crate::engine::{Pair, Supported};
 use crate::frontier;

@@ -7,8 +7,8 @@
 use std::fs;
 use std::process::Command;
 
+use crawler::checkpoint::Last;
 use crawler::disk::Disk;
-use crawler::engine::checkpoint::Last;
 use crawler::simweb::SimOptions;
 
 use super::{assert_goes_on, copy, small, stopped, wrapped};

@@ -5,7 +5,8 @@
 //!
 //! 1. what only the checkpoint before the last one named is removed;
 //! 2. the stores' files, their directories and the archive are synced, the address pages written;
-//! 3. `checkpoint.gN` is written aside and synced, and gets its name, durably ([`mod@file`]): the checkpoint exists;
+//! 3. `checkpoint.gN` is written aside and synced, and gets its name, durably ([`crate::checkpoint`]): the checkpoint
+//!    exists;
 //! 4. the file of the checkpoint before is removed, durably;
 //! 5. where checkpoints are shipped, this one is (`Shipping`);
 //! 6. in a crawl of several shards the others hear of it (`Publish`).
@@ -32,70 +33,23 @@
 //! A crawl begins with checkpoint 0, which has the identity and names nothing. So a directory that has files of a crawl
 //! and no checkpoint is damage, and no new crawl.
 
-pub mod file;
 pub mod inventory;
-mod last;
 mod schedule;
 mod ship;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
 
 use super::Home;
 use super::exchange::Publish;
-use super::identity::Identity;
-use super::rechecked::Rechecked;
-use super::round::Round;
-use crate::calendar::WheelState;
-use crate::clock::Time;
-use crate::container::{ContainerState, SyncDone, SyncJob};
-use crate::disk::{Disk, Removal, Result, SavedState};
-use crate::drum::DrumState;
+use crate::checkpoint::write;
+pub(super) use crate::checkpoint::{Checkpoint, Last, Replayed, Sections, checkpoint_path};
+use crate::container::{SyncDone, SyncJob};
+use crate::disk::{Removal, Result};
 use crate::exchange::Head;
-use crate::frontier::FrontierState;
-use crate::record::layout::StoreName;
-use crate::record::{Finish, Snapshot, Statistics};
+use crate::record::Snapshot;
 use crate::shard::Shard;
-pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, newest_record, number_of};
-pub use last::Last;
 pub(super) use schedule::Checkpoints;
 pub use ship::ShipJob;
-
-/// A cut: what a checkpoint names.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Checkpoint {
-    /// 1, 2, 3, ...
-    pub number: u64,
-    /// When the cut was made.
-    pub time: Time,
-    /// True if the crawl stopped with it in good order, and nobody has gone on from it since.
-    pub clean: bool,
-    /// The end of the crawl, where it has ended.
-    pub finish: Option<Finish>,
-    /// The stores that the crawl has.
-    pub stores: BTreeMap<StoreName, DrumState>,
-    /// Frontier.
-    pub frontier: FrontierState,
-    /// Container.
-    pub container: ContainerState,
-    /// Counters.
-    pub statistics: Statistics,
-    /// The last round of fetching again.
-    pub round: Round,
-    /// When pages are due again, where they are fetched again.
-    pub calendar: Option<WheelState>,
-    /// The moment up to which bad answers are not believed, and the settings by which names were resolved.
-    pub rechecked: Rechecked,
-}
-
-impl Checkpoint {
-    /// The state of a store, and its arrays by `sections`; `None` where the crawl has none of that name.
-    pub fn store<'a>(&'a self, name: StoreName, sections: &'a Sections) -> Option<SavedState<'a, DrumState>> {
-        self.stores.get(&name).map(|state| SavedState::new(state, sections.store(name)))
-    }
-}
 
 /// The slow part of a checkpoint.
 pub struct CheckpointJob {
@@ -180,7 +134,7 @@ impl CheckpointJob {
         }
         self.sync_dirs.iter().try_for_each(|dir| disk.sync_dir(dir))?;
         let container = self.container.run()?;
-        let length = file::write(disk, dir, (number, &**identity), &self.sections, Some(&self.checkpoint))?;
+        let length = write(disk, dir, (number, &**identity), &self.sections, Some(&self.checkpoint))?;
         Removal::new(disk, vec![checkpoint_path(dir, number - 1)]).run()?;
         // replacing a file of the directory makes the removal durable too
         self.snapshot.write(disk, dir)?;
@@ -191,56 +145,5 @@ impl CheckpointJob {
         }
         let CheckpointJob { home, checkpoint, publish, .. } = self;
         Ok(Ran::ToShip(Box::new(ShipJob { home, checkpoint: Box::new(checkpoint), publish, done })))
-    }
-}
-
-/// Makes `checkpoint` with `sections` the last one. It must have a number above those of all files, and everything that
-/// it names must be durable. Anyone who opens the crawl removes the file of the one before.
-pub fn renew(disk: &Disk, dir: &Path, identity: &Identity, checkpoint: &Checkpoint, sections: &Sections) -> Result<()> {
-    file::write(disk, dir, (checkpoint.number, identity), sections, Some(checkpoint)).map(drop)
-}
-
-/// Removes, durably, the files of all checkpoints but `named`: ones that were not finished, or are superseded. Nothing
-/// that `named` does not name may be deleted before.
-pub fn remove_others(disk: &Disk, dir: &Path, named: u64) -> Result<()> {
-    let others = file::numbers(disk, dir)?.into_iter().filter(|&number| number != named);
-    let others = Removal::new(disk, others.map(|number| checkpoint_path(dir, number)).collect());
-    if others.is_empty() {
-        return Ok(());
-    }
-    others.run()?;
-    disk.sync_dir(dir)
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-
-    pub(in crate::engine) fn identity() -> Identity {
-        Identity::new(Time::from_ms(5), 77, (4, 16, &["utm".to_owned()]))
-    }
-
-    pub(in crate::engine) fn checkpoint(number: u64) -> Checkpoint {
-        let nothing = || postcard::from_bytes(&[0]).expect("a store without buckets");
-        Checkpoint {
-            number,
-            time: Time::from_ms(number),
-            clean: false,
-            finish: None,
-            stores: [StoreName::Seen, StoreName::Robots, StoreName::Dns].map(|name| (name, nothing())).into(),
-            frontier: FrontierState { partitions: Vec::new(), ram_bytes: 0, ram_crc: 0 },
-            container: ContainerState {
-                value_number: 0,
-                value_bytes: 0,
-                key_bytes: 16,
-                pages: 0,
-                total_bytes: 0,
-                moved_bytes: 0,
-            },
-            statistics: Statistics::default(),
-            round: Round::default(),
-            calendar: None,
-            rechecked: Rechecked::default(),
-        }
     }
 }

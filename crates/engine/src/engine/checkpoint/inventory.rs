@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::exchange::ExchangeState;
 use super::super::{hold_log, seeds};
-use super::{Checkpoint, CheckpointFile, Last, checkpoint_path};
+use super::{Checkpoint, Last, checkpoint_path};
+use crate::checkpoint::CheckpointFile;
 use crate::container::named;
 use crate::disk::{Disk, Result};
 use crate::exchange::link_path;

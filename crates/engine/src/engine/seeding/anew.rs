@@ -12,8 +12,8 @@
 //! learnt up to it is not believed where it is bad. Good answers hold for their time as always. The settings are kept
 //! with it, so that a change is seen by the first start that gets as far as its first checkpoint.
 
+use crate::checkpoint::Rechecked;
 use crate::clock::{Stored, Time};
-use crate::engine::rechecked::Rechecked;
 use crate::engine::seeds::SeedStatus;
 use crate::outcome::Failure;
 use crate::record::Finish;

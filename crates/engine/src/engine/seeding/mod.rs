@@ -10,8 +10,9 @@ pub(super) use anew::{Recheck, is_of_its_name};
 pub(super) use intake::Intake;
 
 use super::past::Past;
-use super::round::{Refetch, Round};
+use super::round::Refetch;
 use super::seeds::SeedTable;
+use crate::checkpoint::Round;
 use crate::record::Finish;
 
 /// The seeds of this run on their way in, and what is asked again.

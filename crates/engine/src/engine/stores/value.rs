@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::Stores;
 use crate::calendar::Visited;
+use crate::checkpoint::{Checkpoint, Sections};
 use crate::disk::{Disk, Result};
 use crate::drum::{self, Aux, DrumCut, Found, MergeDone, MergeJob, Need, Store, Value};
-use crate::engine::checkpoint::{Checkpoint, Sections};
 use crate::engine::pair::{Pair, Supported};
 use crate::engine::values::{Addresses, Robots};
 use crate::fingerprint::Fingerprint;

@@ -1,4 +1,4 @@
-//! A recheck as a checkpoint has it: what [the start behind it](super::seeding) needs to know of bad answers.
+//! A recheck as a checkpoint has it: what the start behind it needs to know of bad answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +7,8 @@ use crate::clock::Stored;
 /// The moment up to which bad answers are not believed, and the settings by which names were resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rechecked {
-    pub(super) since: Stored,
-    pub(super) settings: String,
+    /// The moment.
+    pub since: Stored,
+    /// The settings.
+    pub settings: String,
 }

@@ -12,8 +12,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::checkpoint::Sections;
-use super::checkpoint::file::{identity_of, numbers, write};
+use super::Sections;
+use super::file::{identity_of, numbers, write};
 use super::identity::Identity;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
@@ -80,7 +80,7 @@ fn put_first(disk: &Disk, dir: &Path, identity: &Identity) -> Result<()> {
 }
 
 /// The path of checkpoint files, for errors.
-pub(super) fn any_checkpoint(dir: &Path) -> PathBuf {
+pub fn any_checkpoint(dir: &Path) -> PathBuf {
     dir.join(format!("{}*", layout::CHECKPOINT_PREFIX))
 }
 
@@ -117,10 +117,9 @@ fn list(disk: &Disk, dir: &Path) -> Result<Vec<String>> {
 mod tests {
     use std::fs;
 
-    use super::super::checkpoint::checkpoint_path;
-    use super::super::checkpoint::tests::{checkpoint, identity};
+    use super::super::tests::{checkpoint, identity};
+    use super::super::{Checkpoint, Last, checkpoint_path};
     use super::*;
-    use crate::engine::checkpoint::{Checkpoint, Last};
 
     const SHAPE: (usize, usize, &[String]) = (4, 16, &[]);
     const NOW: Time = Time::from_ms(9);

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::file::{CheckpointFile, Sections, numbers, write};
+use super::identity::Identity;
 use super::{Checkpoint, remove_others};
 use crate::disk::{Disk, Error, Result};
-use crate::engine::Identity;
 
 /// The last checkpoint, as a crawl goes on from it.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Last {
     }
 
     /// Makes it the only one, durably. Nothing that it does not name may be deleted before.
-    pub(in crate::engine) fn keep_alone(&self, disk: &Disk, dir: &Path) -> Result<()> {
+    pub fn keep_alone(&self, disk: &Disk, dir: &Path) -> Result<()> {
         // the process that wrote it may have been killed before its name was durable
         disk.sync_dir(dir)?;
         remove_others(disk, dir, self.number)
@@ -52,7 +52,7 @@ impl Last {
 
     /// Notes that a process goes on from it: if that one is killed before it makes a checkpoint of its own, the next
     /// one must not take the crawl for one that has rested since.
-    pub(in crate::engine) fn go_on(&mut self, disk: &Disk, dir: &Path) -> Result<()> {
+    pub fn go_on(&mut self, disk: &Disk, dir: &Path) -> Result<()> {
         let Some(checkpoint) = self.checkpoint.as_mut().filter(|checkpoint| checkpoint.clean) else { return Ok(()) };
         checkpoint.clean = false;
         write(disk, dir, (self.number, &self.identity), &self.sections, Some(checkpoint)).map(drop)

@@ -1,6 +1,6 @@
 //! The identity of a crawl, fixed when it was created.
 //!
-//! Every checkpoint file has it, under a checksum: a start takes it from there ([`crate::engine::begin`]). The plain
+//! Every checkpoint file has it, under a checksum: a start takes it from there ([`super::begin`]). The plain
 //! copy for readers is derived, and a start writes it again.
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::shard::{SHARDS_MAX, SUFFIXES, Shard};
 use crate::web::url::KeyMaker;
 
 /// Version of the whole directory's format.
-pub(super) const FORMAT: u16 = 1;
+const FORMAT: u16 = 1;
 
 /// The identity of a crawl.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

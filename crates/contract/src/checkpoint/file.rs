@@ -16,8 +16,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::identity::Identity;
 use super::Checkpoint;
+use super::identity::Identity;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::layout::{CHECKPOINT_PREFIX, StoreName};
@@ -165,7 +165,7 @@ impl CheckpointFile {
 }
 
 /// The identity in the checkpoint file `number`, of which nothing else is read.
-pub(in crate::engine) fn identity_of(disk: &Disk, dir: &Path, number: u64) -> Result<Identity> {
+pub(super) fn identity_of(disk: &Disk, dir: &Path, number: u64) -> Result<Identity> {
     let path = checkpoint_path(dir, number);
     let file = disk.open(&path, Mode::Read)?;
     Header::check(&file, Kind::Checkpoint, VERSION)?;
@@ -186,7 +186,7 @@ fn read_identity(path: &Path, bytes: &[u8]) -> Result<(Identity, usize)> {
 
 /// Writes the checkpoint file `number` and makes it and its name durable; returns its length. Everything that `record`
 /// names has to be durable already.
-pub(in crate::engine) fn write(
+pub fn write(
     disk: &Disk,
     dir: &Path,
     (number, identity): (u64, &Identity),
@@ -367,7 +367,7 @@ fn record_of(disk: &Disk, dir: &Path, number: u64) -> Result<Option<Checkpoint>>
 }
 
 /// The numbers of the checkpoint files in `dir`, in their order.
-pub(in crate::engine) fn numbers(disk: &Disk, dir: &Path) -> Result<Vec<u64>> {
+pub(super) fn numbers(disk: &Disk, dir: &Path) -> Result<Vec<u64>> {
     let mut numbers: Vec<u64> = disk.list(dir)?.iter().filter_map(|name| number_of(name)).collect();
     numbers.sort_unstable();
     Ok(numbers)
