@@ -10,7 +10,6 @@
 //! [`Event`](crate::engine::Event)s. One more takes commands of the operator in, which have a channel of their own
 //! (`control`). What is the crawl directory's is apart (`crawl::directory`).
 
-pub(crate) mod archives;
 pub(crate) mod backup;
 mod catalog;
 pub(crate) mod cluster;
@@ -19,7 +18,6 @@ pub(crate) mod control;
 pub(crate) mod dedup;
 mod director;
 mod directory;
-pub(crate) mod dirs;
 pub(crate) mod due;
 mod ending;
 mod engine_thread;
@@ -42,6 +40,7 @@ mod request;
 pub(crate) mod retention;
 mod runtime;
 mod secrets;
+mod seed_places;
 mod shard_directory;
 mod shard_run;
 mod share;

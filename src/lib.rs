@@ -43,6 +43,8 @@
 //! | [`checkpoint`] | the files of checkpoints: whose crawl it is, what they name, the newest one | `contract` |
 //! | [`contract`] | jobs and replies between the engine and those that make its requests | `contract` |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count | `contract` |
+//! | `dirs` | the directories of a crawl, one for each shard, and the archives in them | `archive` |
+//! | [`archive`] | what a crawl has stored, for other programs: pages by URL, in order, as they come | `archive` |
 //! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers | `fetch` |
 //! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests | `fetch` |
 //! | [`ship`] | checkpoints in a store of objects, and directories from there | `cluster` |
@@ -58,23 +60,24 @@
 //! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked | |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail | |
 //! | [`crawl`] | the wiring: start, signals, stop; what is reported beside a crawl: explain, verify, reports, plan | |
-//! | [`archive`] | what a crawl has stored, for other programs: its pages, by URL, in order, and as they come | |
 //! | `audit` | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them | |
 //! | [`cli`] | the command line | |
 //! | `fuzzing` | drives every parser of foreign bytes; in no release | |
 //!
 //! # As a library
 //!
-//! [`archive`] reads what a crawl has stored, and is the one module that is meant for other programs: what its
-//! documentation says keeps to semantic versioning. Nothing else is promised. The other modules are public for the
-//! binary, its tests and benchmarks; their items may change or go with any version.
+//! [`archive`] reads what a crawl has stored, and is the one crate that is meant for other programs
+//! (`crawler-archive`): what its documentation says keeps to semantic versioning. Nothing else is promised. The other
+//! modules are public for the binary, its tests and benchmarks; their items may change or go with any version.
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
-//! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`,
-//! which knows no engine. This one wires them together.
+//! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
+//! and `contract` ◄ `archive`, which know no engine. This one wires them together.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
+pub use crawler_archive as archive;
+pub use crawler_archive::dirs;
 pub use crawler_cluster::{cluster, node, ship, store};
 pub use crawler_contract::{checkpoint, contract, exchange, record, text};
 pub use crawler_core::{calendar, container, disk, drum, frontier, politeness, reading, shard, similar, warc};
@@ -82,7 +85,6 @@ pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
-pub mod archive;
 mod audit;
 pub mod cli;
 pub mod config;

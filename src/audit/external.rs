@@ -25,7 +25,7 @@ use super::spool::{Lines, Spool, SpoolWriter};
 use super::{Result, logs};
 use crate::archive::{self, Archive};
 use crate::checkpoint::Identity;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::sorter::Sorter;
 use crate::disk::{self, Disk};
 use crate::outcome::{Cause, Failure, Reason};

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::gather::UNDATED;
 use super::node::Node;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::sorter::Sorter;
 use crate::disk::{Disk, Result};
 use crate::outcome::Reason;

@@ -107,7 +107,7 @@ impl Response {
 
 impl From<Answer> for Response {
     fn from(answer: Answer) -> Response {
-        let Answer { status, reason, headers, payload_headers, sent, body, is_partial } = answer;
+        let Answer { status, reason, headers, payload_headers, sent, body, is_partial, .. } = answer;
         Response { status, reason, headers, payload_headers, body: sent, decoded: body, is_partial }
     }
 }

@@ -10,7 +10,7 @@ use super::exit::{Exit, UsageError};
 use super::run;
 use crate::config::Config;
 use crate::crawl;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::fingerprint::Fingerprinter;
 use crate::text::escape::{Escaped, json_line};

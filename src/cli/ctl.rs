@@ -10,7 +10,7 @@ use super::exit::{Exit, UsageError};
 use super::{run, status};
 use crate::crawl::control::ask;
 use crate::crawl::control::wire::{AskError, COMMAND_BYTES_MAX, Command, Refused, Reply, line};
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
 use crate::record::{Snapshot, State};
 use crate::text::escape::{Escaped, escaped, json_line};

@@ -12,9 +12,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::dirs::CrawlDirs;
 use super::{CrawlError, directory, figures, options};
 use crate::checkpoint::checkpoint_path;
+use crate::dirs::CrawlDirs;
 use crate::disk::{self, DirectoryLock, Disk, Error, Mode};
 use crate::engine::ExchangeState;
 use crate::engine::checkpoint::inventory::Named;

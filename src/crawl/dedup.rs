@@ -3,23 +3,20 @@
 //! It is rebuilt where the list of archives is another one, or an archive has grown since; so a run that goes on begins
 //! at once. An archive that is gone by now keeps its part of the index as long as the list is the same.
 //!
-//! Readers find what an external revisit refers to with [`payload_of`]: the index names the crawl directories.
+//! Readers find what an external revisit refers to with [`crate::dirs::payload_of`]: the index names the crawl
+//! directories.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::CrawlError;
-use super::archives::Archives;
-use super::dirs::CrawlDirs;
 use crate::checkpoint::Identity;
 use crate::config::Config;
-use crate::container::External;
 use crate::container::dedup::{Builder, DedupIndex, Source};
+use crate::dirs::CrawlDirs;
 use crate::disk::{self, Disk, Error, Mode};
 use crate::record::layout;
 use crate::text::figures;
-use crate::warc::parse_date;
-use crate::web::url::CanonicalUrl;
 
 /// Bytes at the end of a CDXJ file that show whether it is still the same.
 const END_BYTES: u64 = 4 << 10;
@@ -139,27 +136,4 @@ fn build(disk: &Disk, dir: &Path, sources: &[Source]) -> Result<(), CrawlError> 
         figures::size(built.bytes)
     );
     Ok(())
-}
-
-/// The body that an external revisit of the crawl in `dirs` refers to, where that is in a crawl directory which is
-/// still there.
-pub fn payload_of(disk: &Disk, dirs: &CrawlDirs, revisit: &External, sha1: &[u8; 20]) -> disk::Result<Option<Vec<u8>>> {
-    let Some(index) = DedupIndex::open(disk, dirs.home())? else { return Ok(None) };
-    let Ok(url) = CanonicalUrl::parse(&revisit.url) else { return Ok(None) };
-    let is_named = |source: &&Source| source.is_crawl && source.name() == revisit.archive;
-    for source in index.sources().iter().filter(is_named) {
-        let Ok(dirs) = CrawlDirs::open(disk, &source.path) else { continue };
-        let Some(keys) = dirs.keys().cloned() else { continue };
-        let archives = Archives::new(disk.clone(), dirs, keys);
-        let mut next = archives.newest(&url)?;
-        while let Some((place, record)) = next {
-            let is_it = record.is_response() && record.payload_sha1 == *sha1;
-            if is_it && parse_date(&revisit.date) == Some(record.time) {
-                let Some(reader) = archives.reader(place)? else { break };
-                return Ok(Some(reader.response(&record)?.body));
-            }
-            next = archives.previous(&(place, record))?;
-        }
-    }
-    Ok(None)
 }

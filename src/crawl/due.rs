@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::dirs::CrawlDirs;
 use crate::calendar::wheel::Level;
 use crate::checkpoint::{self, checkpoint_path};
 use crate::clock::Time;
 use crate::config::{Config, RecrawlMode};
+use crate::dirs::CrawlDirs;
 use crate::disk::{Disk, Result};
 
 const HOUR: Duration = Duration::from_secs(3_600);

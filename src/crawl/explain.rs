@@ -17,12 +17,12 @@ mod verdict;
 use std::path::Path;
 use std::time::Duration;
 
-use super::archives::Archives;
-use super::dirs::CrawlDirs;
 use super::{CrawlError, control, options, rendering, sites};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::container::retention::list::ForgottenList;
+use crate::dirs::Archives;
+use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
 use crate::engine::values::RobotsAnswer;

@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
-use super::dirs::CrawlDirs;
 use super::{CrawlError, options};
 use crate::checkpoint::Identity;
 use crate::config::Config;
 use crate::container::retention::list::ForgottenList;
+use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::engine::seeds::reader;
 use crate::record::layout;

@@ -11,10 +11,10 @@
 
 use std::path::Path;
 
-use super::archives::{Archives, Found};
-use super::dirs::CrawlDirs;
 use super::{CrawlError, retention};
 use crate::checkpoint::Identity;
+use crate::dirs::CrawlDirs;
+use crate::dirs::{Archives, Found};
 use crate::disk::{Disk, Result};
 use crate::web::url::CanonicalUrl;
 

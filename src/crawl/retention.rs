@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use super::CrawlError;
-use super::dirs::CrawlDirs;
 use super::options;
 use crate::checkpoint;
 use crate::clock::{Clock, SystemClock};
@@ -11,6 +10,7 @@ use crate::container::retention::list::{self, Act, ForgottenList};
 use crate::container::retention::offline::{self, Compacted};
 use crate::container::retention::plan::Rule;
 use crate::container::{ContainerState, Keep};
+use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::record::layout;
 

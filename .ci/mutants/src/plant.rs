@@ -32,8 +32,9 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 7] = [
+pub const CRATES: [&str; 8] = [
     "src",
+    "crates/archive/src",
     "crates/cluster/src",
     "crates/contract/src",
     "crates/core/src",

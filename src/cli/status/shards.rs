@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::clock::Time;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::record::{Doing, Live, ShardLive, Snapshot};
 use crate::text::figures::{count, size, span};
 

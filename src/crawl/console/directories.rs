@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::console::Problem;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::{self, Disk};
 
 /// Turns a fault of the disk into a problem of the console.

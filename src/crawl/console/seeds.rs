@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::directories::{directories, fault};
 use crate::console::{Problem, SeedRow, Seeds};
+use crate::crawl::seed_places::seed_places;
 use crate::disk::{self, Disk};
 use crate::engine::seeds::reader;
 use crate::engine::{SeedRecord, SeedStatus};
@@ -16,7 +17,7 @@ const BYTES_MAX: u64 = 512 << 20;
 pub(super) fn rows(dir: &Path, offset: u64, limit: usize) -> Result<Seeds, Problem> {
     let disk = Disk::real();
     let dirs = directories(&disk, dir)?;
-    let places = dirs.seeds();
+    let places = seed_places(&dirs);
     let bytes = reader::bytes_in(&disk, &places).map_err(fault)?;
     if bytes > BYTES_MAX {
         let sentence =

@@ -15,8 +15,8 @@ use crate::console::{
     Version, Warning,
 };
 use crate::crawl::control::wire::Command;
-use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::{explain, options};
+use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::record::{self, QueuedHosts};
 use crate::web::url::CanonicalUrl;

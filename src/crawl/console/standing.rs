@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::console::Problem;
 use crate::crawl::control::wire::{AskError, Command, Reply};
 use crate::crawl::control::{self, ControlHandle};
-use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::sizes;
+use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
 use crate::record::{Doing, Finish, Histogram, Live, Rates, Snapshot, State};
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::directories::fault;
 use crate::console::Problem;
 use crate::container::KeyRecord;
-use crate::crawl::archives::Archives;
+use crate::dirs::Archives;
 use crate::record::origin_of;
 use crate::web::url::CanonicalUrl;
 

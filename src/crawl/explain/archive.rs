@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::model::{Found, Hop, Version};
 use crate::container::{KeyRecord, Reader};
-use crate::crawl::archives::Archives;
+use crate::dirs::Archives;
 use crate::disk::{Error, Result};
 use crate::frontier::Hops;
 use crate::outcome::HostFault;

@@ -2,7 +2,7 @@
 //! behind the positions of the newest checkpoint.
 
 use crate::checkpoint::{self, checkpoint_path};
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::{Disk, Error, Result};
 use crate::engine::ExchangeState;
 use crate::exchange::{Link, LinkFile};

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::{Out, ReportError, remaining};
 use crate::checkpoint;
-use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
+use crate::dirs::CrawlDirs;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, Result, SavedState};
 use crate::engine::SupportOptions;

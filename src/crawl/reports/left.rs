@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{HostRow, ReportError, hosts};
 use crate::clock::Time;
-use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
 use crate::crawl::sizes::file_bytes;
+use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::record::layout;
 use crate::record::{CrawlLog, Resting, log_files};

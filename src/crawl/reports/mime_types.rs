@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::{Out, ReportError};
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::record::log_files::for_each_line;
 use crate::record::{CrawlLog, ReadLine};

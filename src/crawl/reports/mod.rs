@@ -33,7 +33,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
 
 use crate::clock::{Clock, SystemClock};
-use crate::crawl::dirs::CrawlDirs;
+use crate::crawl::seed_places::seed_places;
+use crate::dirs::CrawlDirs;
 use crate::disk::{Disk, Error, Mode, Writer};
 use crate::engine::seeds::reader;
 use crate::record::layout;
@@ -218,7 +219,7 @@ pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
     let dirs = CrawlDirs::around(&disk, dir)?;
     put(Name::Crawl, dirs.root())?;
     put(Name::StatusCodes, dirs.root())?;
-    if reader::bytes_in(&disk, &dirs.seeds())? <= AT_CHECKPOINTS_BYTES {
+    if reader::bytes_in(&disk, &seed_places(&dirs))? <= AT_CHECKPOINTS_BYTES {
         put_at(Name::Seeds, dirs.root(), false)?;
     }
     Ok(())

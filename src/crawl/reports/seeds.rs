@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::waiting::Waiting;
 use super::{NO_CHECKPOINT, Out, ReportError};
-use crate::crawl::dirs::CrawlDirs;
+use crate::crawl::seed_places::seed_places;
+use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::engine::seeds::reader;
 use crate::engine::{SeedRecord, SeedStatus};
@@ -60,7 +61,7 @@ fn widen(width: &mut usize, value: &str) {
 /// All seeds, counted.
 pub(super) fn counts(disk: &Disk, dirs: &CrawlDirs) -> Result<Counts, ReportError> {
     let mut counts = Counts::default();
-    reader::for_each_in(disk, &dirs.seeds(), |_, seed| {
+    reader::for_each_in(disk, &seed_places(dirs), |_, seed| {
         counts.count(&seed.status);
         Ok::<_, ReportError>(())
     })?;
@@ -71,7 +72,7 @@ pub(super) fn counts(disk: &Disk, dirs: &CrawlDirs) -> Result<Counts, ReportErro
 pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>, tells_hosts: bool) -> Result<(), ReportError> {
     let (mut wide, mut to_wide) = ("seed".len(), "redirected-to".len());
     let mut waiting = Waiting::wanted(dirs);
-    let any = reader::for_each_in(disk, &dirs.seeds(), |_, seed| {
+    let any = reader::for_each_in(disk, &seed_places(dirs), |_, seed| {
         widen(&mut wide, &seed.url);
         widen(&mut to_wide, seed.redirected_to.as_deref().unwrap_or_default());
         if tells_hosts && seed.status == SeedStatus::Waiting {
@@ -85,7 +86,7 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>, tells_host
     let waiting = waiting.look(disk);
     let mut counts = Counts::default();
     out.text(format_args!("{:>8} {:<wide$} {:<to_wide$} why\n", "status", "seed", "redirected-to"))?;
-    reader::for_each_in(disk, &dirs.seeds(), |number, seed| {
+    reader::for_each_in(disk, &seed_places(dirs), |number, seed| {
         counts.count(&seed.status);
         row(number, &seed, &waiting.why(&seed), wide, to_wide, out)
     })?;

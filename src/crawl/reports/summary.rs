@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::seeds::{self, Counts};
 use super::{Form, NO_CHECKPOINT, Out, ReportError};
 use crate::crawl::control;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
 use crate::outcome::status_text;
 use crate::record::{Snapshot, State};

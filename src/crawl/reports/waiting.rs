@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::checkpoint;
 use crate::clock::{Clock, SystemClock, Time};
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::{Disk, SavedState};
 use crate::engine::values::decode_rules;
 use crate::engine::{SeedRecord, SeedStatus};

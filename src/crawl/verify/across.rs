@@ -13,7 +13,7 @@ use super::stores::{Cut, left_over};
 use crate::checkpoint::{self, checkpoint_path};
 use crate::checkpoint::{Identity, Sharding};
 use crate::container::Report;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::{Disk, Mode, Result};
 use crate::drum::verify::is_fault;
 use crate::engine::{ExchangeState, Kept};

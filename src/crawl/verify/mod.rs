@@ -28,11 +28,11 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use super::dirs::CrawlDirs;
 use crate::calendar::wheel;
 use crate::checkpoint::{self, checkpoint_path};
 use crate::checkpoint::{Identity, begin};
 use crate::container::{self, Report, Standing, dedup};
+use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum;
 use crate::engine::ExchangeState;

@@ -12,7 +12,7 @@ use crate::checkpoint::Identity;
 use crate::container::Report;
 use crate::crawl::CrawlError;
 use crate::crawl::cluster::StoredCrawl;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::engine::ExchangeState;
 use crate::shard::Shard;

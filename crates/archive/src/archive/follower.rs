@@ -8,8 +8,7 @@ use super::error::{Error, Result};
 use super::page::Page;
 use super::tail::Tail;
 use crate::checkpoint::Identity;
-use crate::crawl::archives::Archives;
-use crate::crawl::dirs::CrawlDirs;
+use crate::dirs::{Archives, CrawlDirs};
 use crate::disk::{DirectoryLock, Disk};
 use crate::web::url::KeyMaker;
 
@@ -18,7 +17,7 @@ const TURN_PAGES: u32 = 64;
 
 /// The pages of a crawl as they are stored, from a [`Cursor`] on: see [`Follower::next_page`].
 ///
-/// [The module](super) has the promises. Made by [`Follower::open`] and [`Archive::follow`](super::Archive::follow).
+/// [The crate](crate) has the promises. Made by [`Follower::open`] and [`Archive::follow`](super::Archive::follow).
 #[derive(Debug)]
 pub struct Follower {
     root: PathBuf,

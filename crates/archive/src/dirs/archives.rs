@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::dirs::CrawlDirs;
+use super::CrawlDirs;
 use crate::container::{KeyRecord, Reader};
 use crate::disk::{Disk, HEADER_BYTES, Result};
 use crate::record::layout;

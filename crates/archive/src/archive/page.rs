@@ -7,8 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::cursor::Place;
 use super::error::{Error, Result};
 use crate::container::{External, Form, KeyRecord, Reader, StoredRecord, StoredResponse};
-use crate::crawl::archives::Archives;
-use crate::crawl::dedup;
+use crate::dirs::{Archives, payload_of};
 use crate::disk::{self, Disk};
 use crate::record::layout;
 use crate::warc::Header;
@@ -84,12 +83,14 @@ pub struct WarcPlace {
 }
 
 impl Page {
-    pub(crate) fn new(archives: Arc<Archives>, at: usize, record: KeyRecord) -> Page {
+    #[doc(hidden)]
+    pub fn new(archives: Arc<Archives>, at: usize, record: KeyRecord) -> Page {
         Page { archives, at, record }
     }
 
     /// The archives that it is from, the place of its shard in them, and its key record.
-    pub(crate) fn parts(&self) -> (&Arc<Archives>, usize, &KeyRecord) {
+    #[doc(hidden)]
+    pub fn parts(&self) -> (&Arc<Archives>, usize, &KeyRecord) {
         (&self.archives, self.at, &self.record)
     }
 
@@ -185,13 +186,15 @@ impl Page {
     }
 
     /// The records of its exchange, the record of the answer last, and the answer: for both the record is read once.
-    pub(crate) fn exchange_and_answer(&self) -> Result<(Vec<StoredRecord>, Answer)> {
+    #[doc(hidden)]
+    pub fn exchange_and_answer(&self) -> Result<(Vec<StoredRecord>, Answer)> {
         let (exchange, stored) = self.reader()?.exchange_and_response(&self.record)?;
         Ok((exchange, self.answer_of(stored)?))
     }
 
     /// The records of its exchange, with the answer, a revisit, in another form.
-    pub(crate) fn renewed(&self, form: Form) -> Result<Vec<StoredRecord>> {
+    #[doc(hidden)]
+    pub fn renewed(&self, form: Form) -> Result<Vec<StoredRecord>> {
         let reader = self.reader()?;
         let external = if self.record.is_external { reader.response(&self.record)?.external } else { None };
         let elsewhere = external.map(|external| self.body_elsewhere(&external)).transpose()?;
@@ -221,7 +224,7 @@ impl Page {
 
     /// The body of a revisit whose payload is in another archive.
     fn body_elsewhere(&self, external: &External) -> Result<Vec<u8>> {
-        let found = dedup::payload_of(&Disk::real(), self.archives.dirs(), external, &self.record.payload_sha1)?;
+        let found = payload_of(&Disk::real(), self.archives.dirs(), external, &self.record.payload_sha1)?;
         found.ok_or_else(|| {
             let id = external.record_id.as_ref().map_or(String::new(), |id| format!(", record {id}"));
             let what = format!("{} of {}{id}", external.url, external.date);
@@ -259,7 +262,8 @@ impl Answer {
 
 impl History {
     /// Makes the history from the fields of a metadata record.
-    pub(crate) fn parse(block: &[u8]) -> History {
+    #[doc(hidden)]
+    pub fn parse(block: &[u8]) -> History {
         let mut history = History::default();
         for (name, value) in String::from_utf8_lossy(block).lines().filter_map(|line| line.split_once(": ")) {
             let value = value.trim();

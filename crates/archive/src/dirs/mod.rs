@@ -7,11 +7,16 @@
 //!
 //! Given the directory of a single shard, a command reads that part by itself.
 
+mod archives;
+mod elsewhere;
+
 use std::path::{Path, PathBuf};
+
+pub use archives::{Archives, Found, has_no_page};
+pub use elsewhere::payload_of;
 
 use crate::checkpoint::{Identity, Sharding};
 use crate::disk::{Disk, Error, Result};
-use crate::engine::seeds::reader::SeedPlaces;
 use crate::fingerprint::Fingerprint;
 use crate::record::Snapshot;
 use crate::record::layout;
@@ -141,11 +146,6 @@ impl CrawlDirs {
         let (shard, offset) = self.first.named_by(via)?;
         let place = shard.checked_sub(self.first.index())? as usize;
         (place < self.dirs.len()).then_some((place, offset))
-    }
-
-    /// Returns the places of the seeds.
-    pub fn seeds(&self) -> SeedPlaces<'_> {
-        SeedPlaces { list: self.home(), fates: &self.dirs, owner: Box::new(|url| self.place_of_text(url)) }
     }
 
     /// The figures of the last checkpoint, added up over all shards; nothing before the first one.

@@ -9,7 +9,7 @@ use super::page::Page;
 use crate::checkpoint;
 use crate::clock::Time;
 use crate::container::{ContainerState, KeyRecord, Reader, is_being_rebuilt};
-use crate::crawl::archives::Archives;
+use crate::dirs::Archives;
 use crate::disk;
 use crate::record::layout;
 
