@@ -12,11 +12,10 @@ use super::link::{How, Link};
 use super::node::{Answered, Node};
 use super::page::{self, Facts};
 use super::{codes, sample::Sampler, tree::Tree};
-use crate::archive::{Answer, Archive, Error, History, Page, Result};
+use crate::archive::{Answer, Archive, Error, History, Page, Result, StoredList};
 use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::fingerprint::Fingerprinter;
-use crate::process::StoredList;
 use crate::web::html::{
     Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
 };

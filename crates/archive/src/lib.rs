@@ -95,8 +95,8 @@
 //! the last section of its file, and of the end of key.dat. Memory is bounded by 256 KiB of key.dat for each shard and
 //! one page.
 
-use crawler_contract::{checkpoint, record};
-use crawler_core::{container, disk, shard, warc};
+use crawler_contract::{checkpoint, contract, record};
+use crawler_core::{container, disk, frontier, shard, warc};
 use crawler_web::{clock, fingerprint, web};
 
 mod archive;
@@ -104,4 +104,6 @@ mod archive;
 #[doc(hidden)]
 pub mod dirs;
 
+#[doc(hidden)]
+pub use archive::StoredList;
 pub use archive::{Answer, Archive, Cursor, Error, Follower, History, Page, Place, Result, WarcPlace};

@@ -13,12 +13,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Common;
+use crate::archive::StoredList;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{self, Archive, Damage, Response, redirect};
 use crate::cli::columns::{Column, Columns};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
-use crate::process::StoredList;
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
 use crate::web::html::{

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use super::model::{Found, Hop, Version};
 use crate::container::{KeyRecord, Reader};
+use crate::contract::listed::format_of;
 use crate::dirs::Archives;
 use crate::disk::{Error, Result};
 use crate::frontier::Hops;
 use crate::outcome::HostFault;
-use crate::process::format_of;
 use crate::web::coding::{self, Ending};
 use crate::web::headers;
 use crate::web::html::{LinkScan, RobotsDirectives, is_html, x_robots_tag};

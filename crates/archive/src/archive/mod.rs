@@ -3,6 +3,7 @@
 mod cursor;
 mod error;
 mod follower;
+mod listed;
 mod page;
 mod tail;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub use cursor::{Cursor, Place};
 pub use error::{Error, Result};
 pub use follower::Follower;
+pub use listed::StoredList;
 pub use page::{Answer, History, Page, WarcPlace};
 
 use crate::checkpoint::Identity;

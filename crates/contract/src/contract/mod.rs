@@ -12,6 +12,7 @@ mod fault;
 mod job;
 mod lease;
 mod likeness;
+pub mod listed;
 mod login_plan;
 mod recent_urls;
 mod render_job;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::clock::Time;
 use crate::contract::Findings;
+use crate::contract::listed::format_of;
 use crate::fingerprint::Fingerprinter;
 use crate::warc::{HttpVersion, parse_date};
 use crate::web::scope::{ScopeMode, ScopeOptions};

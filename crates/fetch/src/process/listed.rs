@@ -1,28 +1,22 @@
 //! URLs that are listed for crawlers: sitemaps in a robots.txt, the entries of sitemaps and feeds with their dates.
 //!
-//! A page is read as a sitemap where somebody says that it is one, or may be one:
-//! - robots.txt names it, or an index that robots.txt names: its path ends in one to four hops of that kind. The
-//!   protocol knows no index in an index, but some sites have them. An index that names a new index for ever is left
-//!   after three steps.
-//! - It is a seed, or where a seed redirects, or what a sitemap names that is a seed. A seed may be anything, so a text
-//!   counts only if it is nothing but URLs.
+//! `contract::listed` says which page is read as one.
 //!
 //! A page at such an end that is no sitemap is a page like any other. A feed, or a sitemap, that a page links to is
 //! read for its dates: its links are found and judged as in any document ([`Processor::dates_of_feed`]); a feed in JSON
 //! has its entries for links.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use super::{Naming, Processor, count, leave_out};
 use crate::clock::Time;
+use crate::contract::listed::{FILES_MAX, claim, format_of};
 use crate::contract::{Findings, FoundLink, Response};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::html::{BYTES_PER_LINK, LinkKind};
-use crate::web::mime;
 use crate::web::scope::Scope;
 use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item, Summary, Written};
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
@@ -33,8 +27,6 @@ pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LIN
 /// Held while a sitemap is read, by the one thread of the process that does.
 static SITEMAP: Mutex<()> = Mutex::new(());
 
-/// Files on the way from robots.txt to a page: indexes within one another, and a sitemap. A seed comes before them.
-const FILES_MAX: usize = 4;
 /// URLs of one entry that have its date; more than one has only an Atom entry with translations.
 const ENTRY_URLS_MAX: usize = 16;
 
@@ -167,66 +159,6 @@ impl Processor {
     ) -> Result<(), Reason> {
         self.judge_address(target)?;
         scope.judge_sitemap(target, named_by, depth, 0)
-    }
-}
-
-/// Returns the format of an answer that was found by `hops`, if it is a sitemap or a feed; `reads_robots` says whether
-/// the sitemaps of a robots.txt are read.
-pub fn format_of(hops: &Hops, reads_robots: bool, body: Body<'_>) -> Option<Format> {
-    let claim = claim(hops, reads_robots);
-    let may_be = claim != Claim::Unlikely || {
-        let essence = mime::essence(body.content_type);
-        let is_json = matches!(&*essence, "application/feed+json" | "application/json");
-        is_json || matches!(&*essence, "application/xml" | "text/xml") || essence.ends_with("+xml")
-    };
-    may_be.then(|| sitemap::format(body, claim))?
-}
-
-/// The entries of a stored sitemap, or of a stored feed of JSON, for readers of the archive. Feeds of XML are documents
-/// like others.
-pub struct StoredList {
-    /// Format of the list.
-    pub format: Format,
-    /// Each URL once, in their order.
-    pub entries: Vec<(CanonicalUrl, Entry)>,
-    /// Entries beyond the limits.
-    pub dropped: u64,
-}
-
-impl StoredList {
-    /// Returns the entries of the answer at `url` with this `body`; `None` where it is no such file. `hops`, by which
-    /// the answer was found, is asked only for a text.
-    pub fn of<E>(
-        url: &CanonicalUrl,
-        body: Body<'_>,
-        hops: impl FnOnce() -> Result<String, E>,
-    ) -> Result<Option<StoredList>, E> {
-        let format = match sitemap::format(body, Claim::Named) {
-            Some(Format::Text) => format_of(&Hops::parse(&hops()?), true, body),
-            Some(Format::Rss | Format::Atom) => None,
-            format => format,
-        };
-        let Some(format) = format else { return Ok(None) };
-        let (mut entries, mut seen) = (Vec::new(), HashSet::new());
-        let summary = sitemap::read(format, body, url, &mut |item| {
-            let Item::Url(entry, text) = item else { return };
-            let Ok(target) = url.join(text) else { return };
-            if seen.insert(target.as_str().to_owned()) {
-                entries.push((target, entry));
-            }
-        });
-        Ok(Some(StoredList { format, entries, dropped: summary.dropped }))
-    }
-}
-
-/// Returns how likely a page is to be a sitemap, by the path to it.
-fn claim(hops: &Hops, reads_robots: bool) -> Claim {
-    let is_of = |letters: &[u8]| hops.as_str().bytes().all(|letter| letters.contains(&letter));
-    match hops.sitemaps() {
-        // what a sitemap names that was a seed is one whatever is asked of a robots.txt
-        1..=FILES_MAX if reads_robots || is_of(b"MR") => Claim::Named,
-        0 if is_of(b"R") => Claim::Possible,
-        _ => Claim::Unlikely,
     }
 }
 

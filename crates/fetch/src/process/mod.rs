@@ -19,7 +19,7 @@ mod stated;
 mod tests;
 
 use linked::Favicon;
-pub use listed::{SITEMAP_LINK_BYTES, StoredList, format_of};
+pub use listed::SITEMAP_LINK_BYTES;
 pub use pool::ProcessPool;
 pub use pool::{LARGE_FINDINGS, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
