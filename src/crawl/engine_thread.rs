@@ -196,7 +196,7 @@ fn crawl(
 ) -> Result<(), Broken> {
     const ORDER: &str = "the director gives one instruction after the other";
     let Instruction::Replay = link.report(EngineReport::Opened(past))? else { unreachable!("{ORDER}") };
-    run.engine.take_notes()?;
+    run.engine.from_shards().take_notes()?;
     let replayed = run.replay()?;
     let report = EngineReport::Replayed(replayed, run.engine.seeder().round_wanted());
     let Instruction::Admit(admission) = link.report(report)? else { unreachable!("{ORDER}") };

@@ -108,7 +108,7 @@ impl ShardRun {
         events: Receiver<Event>,
         news: News,
     ) -> Result<(ShardRun, Past), CrawlError> {
-        let (engine, recovery, past) = Engine::open(opening, &mut tell_keys())?;
+        let (engine, recovery, past) = opening.open(&mut tell_keys())?;
         Ok((ShardRun { engine, processor, events, recovery: Some(recovery), news }, past))
     }
 

@@ -22,9 +22,7 @@ use crate::checkpoint::{Identity, begin};
 use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk};
-use crate::engine::{
-    Accounts, Commons, Engine, ExchangeOptions, Executors, OpenError, Opening, SeedList, Shipping, Waker,
-};
+use crate::engine::{Accounts, Commons, ExchangeOptions, Executors, OpenError, Opening, SeedList, Shipping, Waker};
 use crate::exchange::{LocalRegistry, Registry, Wake};
 use crate::node::{Heads, Shipments};
 use crate::process::{ProcessOptions, Processor};
@@ -173,7 +171,7 @@ impl Machine {
         let is_woken = Arc::new(AtomicBool::new(false));
         let woken = is_woken.clone();
         shared.others.watch(shard.index(), Box::new(move || woken.store(true, Ordering::Relaxed)));
-        let (engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).map_err(|error| match error {
+        let (engine, recovery, past) = opening.open(&mut |_, _| {}).map_err(|error| match error {
             OpenError::Disk(error) => error,
             OpenError::Scope(error) => disk::Error::damaged(Path::new(DIR), 0, "a scope", error.to_string()),
         })?;

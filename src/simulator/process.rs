@@ -249,7 +249,7 @@ impl Member {
     ) -> disk::Result<()> {
         let Member { engine, processor, event_queue, .. } = self;
         let forgets = event_queue.borrow().mistake == Some(Mistake::ForgetsRenderings);
-        engine.take_notes()?;
+        engine.from_shards().take_notes()?;
         let mut replayed = replayed.borrow_mut();
         let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response, scope: &_| {
             let purpose = match purpose {

@@ -419,7 +419,7 @@ fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run
         container,
         warcinfo: WarcInfo::default(),
     };
-    let (mut engine, recovery, past) = Engine::open(opening, &mut |_, _| {})?;
+    let (mut engine, recovery, past) = opening.open(&mut |_, _| {})?;
     let mut processor = Processor::new(process);
     let mut find =
         |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);

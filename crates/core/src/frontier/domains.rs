@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::look::DomainRound;
 use super::partition::{DomainTally, partition_of};
-use super::saved_memory::{SavedMemory, SavedSection, in_checkpoint};
-use super::state::FrontierState;
+use super::saved_memory::{SavedMemory, SavedSection};
+use super::state::{FrontierState, in_checkpoint};
 use super::task::RulesDecoder;
 use crate::clock::Time;
 use crate::disk::{Disk, Result, SavedState};

@@ -60,7 +60,7 @@ impl Holds {
     }
 }
 
-/// What a cut says of the hosts that must not be contacted before a time, besides their own records.
+/// Hosts that must not be contacted before a time, besides what their own records say, as a cut has them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SavedHolds<T> {
     /// Time until which any host may have been contacted without our knowing.

@@ -1,6 +1,6 @@
 //! A cut's section of memory, read whole by somebody who does not own the frontier: verify, explain, reports.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::charge::Charges;
@@ -34,11 +34,6 @@ pub(super) struct SavedSection<'a> {
     pub rules: RulesDecoder,
     /// Time at which it was cut.
     pub then: Time,
-}
-
-/// The place of the section of the frontier in `dir`, for errors.
-pub(super) fn in_checkpoint(dir: &Path) -> PathBuf {
-    dir.join("active side in the checkpoint file")
 }
 
 impl SavedSection<'_> {

@@ -5,7 +5,7 @@
 //! with the URLs that are in flight (they are first of their host again). A take or merge that is in progress is as if
 //! it had not begun: what it reads stays until the next cut holds. docs/FORMATS.md draws the section.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,6 @@ use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Sp
 use super::queues::Queues;
 use super::record::HostRecord;
 use super::reputation::DomainTotals;
-use super::saved_memory::in_checkpoint;
 use super::wire::{self, Reader};
 use super::writer::{Beginning, Writer};
 use crate::clock::{Era, Stored, Time};
@@ -113,6 +112,11 @@ impl FrontierCut {
         queues.pacing.saved_holds(queues.now).put(out);
         queues.budgets.put_charges_and_rounds(&queues.cold, out);
     }
+}
+
+/// The place of the section of the frontier in `dir`, for errors.
+pub(super) fn in_checkpoint(dir: &Path) -> PathBuf {
+    dir.join("active side in the checkpoint file")
 }
 
 impl SavedFrontier<'_> {

@@ -37,18 +37,18 @@ pub struct Accounts {
 impl Accounts {
     /// Counts what the stores and the frontier hold, what `statistics` count as ended, and pages in flight.
     pub(super) fn of(stores: &Stores, statistics: &Statistics, in_flight: u64) -> Accounts {
-        let arrival = &stores.arrival;
+        let sink = &stores.sink;
         Accounts {
             undecided: stores.undecided(),
-            unique: arrival.unique,
-            again: arrival.again,
+            unique: sink.unique,
+            again: sink.again,
             stored: statistics.pages_stored,
             failed: statistics.ends.failed,
             dropped: statistics.ends.dropped,
             in_pipeline: stores.in_pipeline(),
-            queued: arrival.frontier.queued(),
+            queued: sink.frontier.queued(),
             in_flight,
-            replayed: arrival.replayed.len() as u64,
+            replayed: sink.replayed.len() as u64,
         }
     }
 

@@ -22,6 +22,15 @@ const NAMED_MAX: usize = 10;
 /// Shorter rests are no news.
 const REST_MIN: Duration = Duration::from_secs(5);
 
+/// Reasons for which workers are idle, of an engine that may make requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idleness {
+    /// A host is ready all the same.
+    pub has_ready: bool,
+    /// Something waits for the next round of budgets, and that may begin.
+    pub ends_round: bool,
+}
+
 /// The figures of an engine at one moment between two events.
 pub struct Figures<'a> {
     pub(super) admission: &'a mut Admission,
@@ -37,10 +46,10 @@ impl Figures<'_> {
     /// Brings the counters up to date that are kept elsewhere.
     pub(super) fn count(&mut self, now: Time) {
         self.admission.books.statistics.elapsed = self.course.elapsed(now);
-        let arrival = &mut self.admission.stores.arrival;
-        self.admission.books.statistics.unique = arrival.unique;
-        self.admission.books.statistics.duplicates = arrival.duplicate;
-        self.admission.books.statistics.ends.again = arrival.again;
+        let sink = &mut self.admission.stores.sink;
+        self.admission.books.statistics.unique = sink.unique;
+        self.admission.books.statistics.duplicates = sink.duplicate;
+        self.admission.books.statistics.ends.again = sink.again;
         self.admission.books.statistics.hosts = self.admission.stores.hosts();
     }
 
@@ -86,7 +95,7 @@ impl Figures<'_> {
         let constraints = self.constraints(now);
         let time_s = self.admission.settings.time_max.map(|time| time.as_secs());
         let limits = CrawlLimits { pages: self.admission.settings.pages_max, time_s };
-        let frontier = &mut self.admission.stores.arrival.frontier;
+        let frontier = &mut self.admission.stores.sink.frontier;
         Gauges {
             queued: frontier.queued(),
             hosts_ready: frontier.active().ready_hosts(now) as u64,
@@ -112,12 +121,12 @@ impl Figures<'_> {
 
     /// The first `limit` hosts that are being asked, or are asked next.
     pub fn activity(&self, limit: usize) -> Vec<Activity> {
-        self.admission.stores.arrival.frontier.activity(self.admission.clock.now(), limit)
+        self.admission.stores.sink.frontier.activity(self.admission.clock.now(), limit)
     }
 
     /// Returns what keeps requests back.
     fn constraints(&self, now: Time) -> Constraints {
-        let frontier = &self.admission.stores.arrival.frontier;
+        let frontier = &self.admission.stores.sink.frontier;
         Constraints {
             workers_busy: self.requests.are_all_busy(now),
             rate_limited: self.requests.are_limited(now),
@@ -163,7 +172,7 @@ impl Figures<'_> {
     /// The `limit` hosts in memory that have the longest queues.
     pub fn busiest(&self, limit: usize) -> QueuedHosts {
         let now = self.admission.clock.now();
-        let hosts = self.admission.stores.arrival.frontier.active().busiest(now, limit);
+        let hosts = self.admission.stores.sink.frontier.active().busiest(now, limit);
         QueuedHosts { as_of: now, hosts: hosts.into_iter().map(queued_host).collect() }
     }
 
@@ -190,7 +199,7 @@ impl Figures<'_> {
     /// Hosts that rest, if any does, and whether nothing else is left.
     fn resting(&mut self, now: Time) -> Option<Resting> {
         let is_on_its_way = self.admission.stores.waiting() > 0 || self.admission.stores.are_merging();
-        let resting = self.admission.stores.arrival.frontier.active().resting(now, NAMED_MAX);
+        let resting = self.admission.stores.sink.frontier.active().resting(now, NAMED_MAX);
         let is_long = resting.last.is_some_and(|last| last >= now + REST_MIN);
         if !is_long && !resting.longest.iter().any(|host| host.silent) {
             return None;
@@ -208,14 +217,14 @@ impl Figures<'_> {
             is_all: resting.others == 0 && !is_on_its_way,
             first: resting.first,
             last: resting.last,
-            ends: self.course.linger().ends(self.admission.settings.linger),
+            ends: self.course.linger.ends(self.admission.settings.linger),
             longest: resting.longest.into_iter().map(host).collect(),
         })
     }
 
     /// Returns the figures of the rounds, where there are any.
     fn round_figures(&self) -> Option<RoundFigures> {
-        let (round, budgets) = self.admission.stores.arrival.frontier.round()?;
+        let (round, budgets) = self.admission.stores.sink.frontier.round()?;
         let support = self.admission.stores.support.as_ref()?;
         Some(RoundFigures {
             number: round.number,

@@ -18,6 +18,16 @@ pub struct FromShards<'a> {
 }
 
 impl FromShards<'_> {
+    /// The scope gets what the other shards noted and this one has not read yet. All shards of the crawl are open now,
+    /// and nothing is replayed before.
+    pub fn take_notes(&mut self) -> Result<()> {
+        let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
+        for url in exchange.unread_notes()? {
+            self.admission.scope = Arc::new(self.admission.scope.with_joined(&url));
+        }
+        Ok(())
+    }
+
     /// Another shard has committed something, or is hungry, or the crawl has more seeds, or has ended.
     pub fn hear_news(&mut self) -> Result<()> {
         let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
@@ -96,7 +106,7 @@ impl FromShards<'_> {
             );
             // a new order is a reason to think that bad answers are bad no longer
             let now = self.admission.clock.now();
-            (self.admission.seeding.anew.since, self.admission.stores.arrival.anew) = (now, now);
+            (self.admission.seeding.anew.since, self.admission.stores.sink.anew) = (now, now);
             self.admission.seeding.intake.fetch_again(left.into_iter());
         }
         Ok(())

@@ -1,9 +1,5 @@
 //! Opening a crawl: a new one, or one that goes on from its last checkpoint.
 
-use super::login::Sessions;
-use super::prerequisites::Prerequisites;
-use crate::record::layout::{self, StoreName};
-use crate::web::cookies::CookieJars;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,9 +10,12 @@ use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
 use super::depths::Depths;
 use super::exchange::{Exchange, ExchangeOptions, ExchangeState};
+use super::fetching::Fetching;
 use super::hold_log::HoldLog;
+use super::login::Sessions;
 use super::past::Past;
 use super::patterns::PatternBudget;
+use super::prerequisites::Prerequisites;
 use super::recrawl::{RecrawlOptions, Recrawls};
 use super::rendering::{RenderState, Renderings};
 use super::requests::{Requests, Waker};
@@ -36,8 +35,10 @@ use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::exchange::Head;
 use crate::frontier::{Frontier, FrontierOptions, SavedFrontier};
+use crate::record::layout::{self, StoreName};
 use crate::record::{CrawlLog, Finish, SkippedLog};
 use crate::shard::Shard;
+use crate::web::cookies::CookieJars;
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
@@ -114,14 +115,12 @@ pub enum OpenError {
     Scope(#[from] ScopeError),
 }
 
-impl Engine {
+impl Opening {
     /// Opens the crawl at its last checkpoint. What the archive holds beyond it comes back as a [`Recovery`], to be
     /// replayed by [`Engine::replay`] before anything else. `progress` hears of keys put into the Bloom filter of a
     /// store, and how many there may be.
-    pub fn open(
-        mut opening: Opening,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(Engine, Recovery, Past), OpenError> {
+    pub fn open(self, progress: &mut dyn FnMut(u64, u64)) -> Result<(Engine, Recovery, Past), OpenError> {
+        let mut opening = self;
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, clock) = (&disk, &dir, opening.clock.clone());
         let now = clock.now();
@@ -163,7 +162,7 @@ impl Engine {
         )?;
         let forgotten = container.forgotten();
         let scope = if forgotten.is_empty() { scope } else { scope.with_rules(&scope.rules().forgetting(forgotten)) };
-        stores.arrival.frontier.exclude_by(scope.rules());
+        stores.sink.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         let mut exchange = open_exchange(&mut opening, number, &exchange_section)?;
         if ended == Some(Finish::LinksLost) {
@@ -203,17 +202,17 @@ impl Engine {
             seeding: Seeding::new(intake, round, anew, past),
             recrawls,
             exchange,
+            // the first checkpoint of a process is made
+            is_changed: true,
         };
-        let mut engine = Engine {
+        let fetching = Fetching {
             executors: opening.executors,
-            admission,
             requests,
-            checkpoints,
-            course,
             sessions: Sessions::new(cookies),
             prerequisites: Prerequisites::default(),
             renderings: Renderings::new(rendering),
         };
+        let mut engine = Engine { admission, fetching, checkpoints, course };
         engine.settle_quota();
         Ok((engine, recovery, past))
     }
@@ -252,7 +251,7 @@ fn open_stores(
     let texts = open_texts(opening, &sections, number)?;
     let depths = open_depths(opening, &sections, number)?;
     let session_params = open_session_params(opening, &sections, number)?;
-    let arrival = AdmissionSink {
+    let sink = AdmissionSink {
         frontier,
         replayed: sections.replayed.into_iter().collect(),
         now,
@@ -280,7 +279,7 @@ fn open_stores(
         by_network: opening.support.by_network,
         by_standing: opening.support.by_standing,
         support_begins_late: begins_late,
-        arrival,
+        sink,
         jobs: Jobs::none(pace),
     };
     Ok((stores, rests))

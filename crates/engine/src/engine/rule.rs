@@ -23,7 +23,7 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
             if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
         }
         Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::EmbeddedPages => {
-            let budget = stores.arrival.frontier.budget_for(queued_url(&url.url).host());
+            let budget = stores.sink.frontier.budget_for(queued_url(&url.url).host());
             budget_rule(&budget, url, reason)
         }
         Reason::PrivateAddress => NO_ADDRESS_ALLOWED.to_owned(),
@@ -40,8 +40,8 @@ pub(super) fn session_rule(parameter: &str) -> String {
 
 /// Returns why a host was given up, as far as memory has it.
 fn gone_because(stores: &mut Stores, url: &QueuedUrl) -> String {
-    let now = stores.arrival.now;
-    let blame = stores.arrival.frontier.active().blame_of(url.origin);
+    let now = stores.sink.now;
+    let blame = stores.sink.frontier.active().blame_of(url.origin);
     let robots = stores.robots.peek(url.origin);
     let name = stores.dns.peek(url.host);
     let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);
@@ -74,9 +74,9 @@ fn budget_rule(budget: &Budget, url: &QueuedUrl, reason: Reason) -> String {
 /// Returns the rule of robots.txt that forbids `url`, as far as memory has the rules.
 fn robots_rule(stores: &mut Stores, url: &QueuedUrl) -> String {
     let Some(robots) = stores.robots.peek(url.origin) else { return String::new() };
-    let arrival = &mut stores.arrival;
-    let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(arrival.now) else { return String::new() };
-    match arrival.frontier.pacing().politeness_for(queued_url(&url.url).host()).forbidden(rules, &url.url) {
+    let sink = &mut stores.sink;
+    let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(sink.now) else { return String::new() };
+    match sink.frontier.pacing().politeness_for(queued_url(&url.url).host()).forbidden(rules, &url.url) {
         Some(Forbidden::Disallow(pattern)) => {
             let cut = &pattern[..pattern.len().min(PATTERN_SHOWN)];
             let rest = if cut.len() < pattern.len() { "..." } else { "" };

@@ -24,18 +24,15 @@
 //!   what is missing. So such counts depend on the order of pages. Links of the domains of seeds count in full whenever
 //!   they come.
 //! - A crawl that has the store keeps it, whether budgets follow from supporters now or not. Where it is switched on in
-//!   a crawl that has pages, their links are counted from the archive, before anything else ([`late`]); that is done
-//!   again after a kill before the first checkpoint that has the store.
+//!   a crawl that has pages, their links are counted from the archive, before anything else ([`super::reread`]); that
+//!   is done again after a kill before the first checkpoint that has the store.
 //! - The domains of all seeds are known before any page is counted, also one that is replayed.
-
-mod late;
 
 use std::net::IpAddr;
 
-use super::Engine;
 use super::checkpoint::Checkpoint;
 use super::discovery::queued;
-use super::recovery::purpose_of;
+use super::stored::purpose_of;
 use crate::clock::Time;
 use crate::container::ReplayedPage;
 use crate::contract::{Findings, Purpose, Response};
@@ -96,31 +93,6 @@ pub fn supporter(keys: &KeyMaker, own: Fingerprint, address: Option<IpAddr>, by_
         None => own,
         Some(IpAddr::V4(v4)) => keys.of_bytes(&v4.octets()[..3]),
         Some(IpAddr::V6(v6)) => keys.of_bytes(&v6.octets()[..6]),
-    }
-}
-
-impl Engine {
-    /// Returns when the next round of budgets begins, if nothing happens before.
-    pub(super) fn budget_round_due(&self, now: Time) -> Option<Time> {
-        let is_on_its_way = self.admission.stores.are_dispatching()
-            || self.admission.stores.are_merging()
-            || self.admission.stores.waiting() > 0;
-        let is_fed = is_on_its_way || self.requests.in_flight() > 0 || self.admission.seeding.intake.is_waiting();
-        self.admission.stores.arrival.frontier.round_due(now, is_fed).filter(|_| self.course.is_crawling())
-    }
-
-    /// Begins it when its time has come.
-    pub(super) fn begin_budget_round(&mut self, now: Time) {
-        if self.admission.stores.arrival.frontier.follow_supporters(now) {
-            self.checkpoints.note_change();
-        }
-        if self.budget_round_due(now).is_some_and(|due| due <= now) {
-            self.checkpoints.note_change();
-            self.admission.stores.arrival.frontier.begin_round(now);
-            if let Some((round, _)) = self.admission.stores.arrival.frontier.round() {
-                tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
-            }
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
+use super::admission::Admission;
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
 use super::stores::{StoreCuts, StoreMerge};
 use super::{Engine, Phase};
@@ -15,14 +16,14 @@ impl Engine {
             self.merge(now)?;
             self.serve_frontier(now)?;
             if let Some(job) = self.admission.container.compaction(now) {
-                self.executors.compact(job);
+                self.fetching.executors.compact(job);
             }
         }
         self.log_holds(now)?;
         self.admission.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
         let has_nothing = self.admission.exchange.as_ref().is_some_and(|exchange| exchange.has_nothing_to_cut());
-        if has_nothing && self.requests.in_flight() == 0 {
+        if has_nothing && !self.admission.is_changed && self.fetching.requests.in_flight() == 0 {
             self.checkpoints.skip_unchanged(now, now + self.admission.settings.checkpoint_interval);
         }
         let is_early = self.early_cut_due().is_some_and(|due| due <= now);
@@ -34,10 +35,10 @@ impl Engine {
 
     /// Writes long holds that have begun where a restart finds them.
     fn log_holds(&mut self, now: Time) -> Result<()> {
-        let begun = self.admission.stores.arrival.frontier.pacing_mut().take_long_backoffs();
+        let begun = self.admission.stores.sink.frontier.pacing_mut().take_long_backoffs();
         self.checkpoints.rests.push(&begun)?;
         if let Some(job) = self.checkpoints.rests.next_sync(now) {
-            self.executors.sync_holds(job);
+            self.fetching.executors.sync_holds(job);
         }
         Ok(())
     }
@@ -52,16 +53,16 @@ impl Engine {
         let Some(bucket) = self.admission.stores.next_merge(needs, now)? else { return Ok(()) };
         self.discard_unneeded();
         let removal = self.checkpoints.take_some(&self.admission.home.disk);
-        self.executors.merge(StoreMerge { removal, bucket });
+        self.fetching.executors.merge(StoreMerge { removal, bucket });
         Ok(())
     }
 
     /// Returns what merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.admission.stores.waiting() > 0;
-        let frontier = &self.admission.stores.arrival.frontier;
-        let idle = waiting && self.requests.in_flight() == 0 && frontier.is_idle();
-        let starving = waiting && self.has_idle_workers(now) && !frontier.has_ready(now);
+        let frontier = &self.admission.stores.sink.frontier;
+        let idle = waiting && self.fetching.requests.in_flight() == 0 && frontier.is_idle();
+        let starving = waiting && self.fetching.requests.are_spare(now) && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
             .into_iter()
             .filter_map(|(wanted, need)| wanted.then_some(need))
@@ -69,9 +70,9 @@ impl Engine {
 
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
         // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
-        let spare = !self.requests.are_many(now);
+        let spare = !self.fetching.requests.are_many(now);
         while let Some(job) = self.admission.stores.next_partition(spare, now)? {
-            self.executors.partition(job);
+            self.fetching.executors.partition(job);
         }
         Ok(())
     }
@@ -79,7 +80,7 @@ impl Engine {
     /// A step of a compaction is done; the next one is sent out.
     pub(super) fn compacted(&mut self, done: CompactionDone) -> Result<()> {
         if let Some(job) = self.admission.container.compacted(done, self.admission.clock.now())? {
-            self.executors.compact(job);
+            self.fetching.executors.compact(job);
         }
         Ok(())
     }
@@ -89,6 +90,7 @@ impl Engine {
         let begun = self.admission.clock.elapsed();
         let idle = self.idle();
         let number = self.checkpoints.begin(now + self.admission.settings.checkpoint_interval, finish.is_some());
+        self.admission.is_changed = false;
         let mut sections = Sections::default();
         let StoreCuts { stores, frontier, mut sync, mut sync_dirs, mut superseded } =
             self.admission.stores.cut(&mut sections)?;
@@ -99,8 +101,8 @@ impl Engine {
             superseded.append(&mut cut.superseded);
             cut.state
         });
-        sections.cookies = self.sessions.cookies_to_bytes();
-        sections.rendering = self.renderings.to_bytes();
+        sections.cookies = self.fetching.sessions.cookies_to_bytes();
+        sections.rendering = self.fetching.renderings.to_bytes();
         let dir = &self.admission.home.dir;
         let exchange = self.admission.exchange.as_mut().map(|exchange| exchange.cut(number, idle, dir)).transpose()?;
         let mut exchange = exchange.unwrap_or_default();
@@ -134,7 +136,7 @@ impl Engine {
             calendar,
             rechecked: self.admission.seeding.anew.kept(),
         };
-        self.executors.checkpoint(CheckpointJob {
+        self.fetching.executors.checkpoint(CheckpointJob {
             home: self.admission.home.clone(),
             superseded: self.checkpoints.take_all(&self.admission.home.disk),
             checkpoint,
@@ -177,5 +179,37 @@ impl Engine {
             self.course.end();
         }
         Ok(())
+    }
+
+    /// Has links of other shards read, and says whether this one waits for some.
+    pub(super) fn exchange_links(&mut self, now: Time) -> Result<()> {
+        if self.admission.exchange.is_none() {
+            return Ok(());
+        }
+        let is_open = self.course.is_crawling();
+        let is_hungry = is_open
+            && self.may_request_now()
+            && self.fetching.requests.are_few(now)
+            && !self.admission.stores.sink.frontier.has_ready(now);
+        let keys = self.admission.home.keys.clone();
+        let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
+        exchange.set_hungry(is_hungry);
+        while is_open && let Some(job) = exchange.next_job(&keys) {
+            self.fetching.executors.read_links(job);
+        }
+        Ok(())
+    }
+
+    /// Returns when a checkpoint is to be made before its time, for the sake of other shards or of the end; `None`
+    /// where there is no reason for one.
+    pub(super) fn early_cut_due(&mut self) -> Option<Time> {
+        self.admission.exchange.as_ref()?;
+        if !self.course.is_crawling() || self.checkpoints.are_under_way() {
+            return None;
+        }
+        let idle = self.idle();
+        let Admission { home, settings, exchange, .. } = &self.admission;
+        let shipped = home.shipping.as_ref().map(|_| settings.checkpoint_interval);
+        exchange.as_ref()?.early_cut_due(idle, shipped)
     }
 }

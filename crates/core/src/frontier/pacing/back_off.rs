@@ -244,8 +244,11 @@ impl Pacing {
     ) {
         // a process that goes on after a kill may stop before the delays of that kill are over
         self.wait_queues.names.may_be_asked_until(era.passed(saved.asked_until));
+        let usual = self.politeness.delay_after(Duration::ZERO);
+        let longest = self.treatments.as_ref().map_or(usual, |treatments| usual.max(treatments.delay_max()));
         for SavedHold { key, until, under_way } in saved.holds {
-            let rest = if under_way { self.delay_of_any() } else { Duration::ZERO };
+            // of its host only the fingerprint is known
+            let rest = if under_way { longest } else { Duration::ZERO };
             self.hold(active, key, era.rest(until, BACKOFF_MAX).max(now + rest), now);
         }
     }

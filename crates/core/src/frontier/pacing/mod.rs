@@ -119,12 +119,6 @@ impl Pacing {
         self.politeness_of(host).delay(host.standing.pace, host.crawl_delay())
     }
 
-    /// The delay after a request to a host of which only a fingerprint is known.
-    pub(super) fn delay_of_any(&self) -> Duration {
-        let usual = self.politeness.delay_after(Duration::ZERO);
-        self.treatments.as_ref().map_or(usual, |treatments| usual.max(treatments.delay_max()))
-    }
-
     /// A host becomes active: how it is treated, and what is known of it here.
     pub(super) fn activate(&mut self, host: &mut Host) {
         host.treatment = self.treatment_of(host.name());

@@ -46,19 +46,23 @@ use super::seeding::Seeding;
 use super::seeds::SeedStatus;
 use super::session_params::may_be_dropped;
 use super::settings::Settings;
-use super::stores::Stores;
+use super::stores::{AdmissionSink, Stores};
 use super::{Home, is_of_seed, queued_url};
 use crate::calendar::{self, History, Recrawl};
 use crate::clock::{Clock, Time};
 use crate::container::{Container, KeyPlace, KeyRecord, Referrer, Stored as StoredPage};
-use crate::contract::{Findings, Processed, Target};
+use crate::contract::{Findings, Processed, Response, Target};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asked, NameAnswer, QueuedUrl};
 use crate::outcome::{Cause, Reason, Verdict, judge_answer};
 use crate::web::html::LinkKind;
+use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
+
+/// An answer of a host that is overloaded hardly took longer than this.
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(60);
 
 /// Everything that the crawl has, and the way of what is found into it.
 pub(super) struct Admission {
@@ -76,6 +80,8 @@ pub(super) struct Admission {
     pub(super) recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.
     pub(super) exchange: Option<Box<Exchange>>,
+    /// True if anything that a checkpoint keeps has changed since the last cut.
+    pub(super) is_changed: bool,
 }
 
 /// Reason for which nothing is followed that a page links to.
@@ -94,7 +100,7 @@ impl Admission {
         if !url.forced {
             // what is named often is sent once, as long as the LRU knows it, and once more by each shorter way
             self.stores.seen.remember(url.key, ());
-            self.stores.arrival.depths.note(url.key, url.depth);
+            self.stores.sink.depths.note(url.key, url.depth);
         }
         Ok(())
     }
@@ -149,7 +155,7 @@ impl Admission {
         if !is_foreign || self.scope.takes_in(&queued_url(&url.url)) {
             return Ok(Ok(()));
         }
-        let has_room = self.stores.arrival.frontier.charge_requisite(domain)?;
+        let has_room = self.stores.sink.frontier.charge_requisite(domain)?;
         Ok(if has_room { Ok(()) } else { Err(Reason::EmbeddedPages) })
     }
 
@@ -176,16 +182,16 @@ impl Admission {
     /// Counts and logs the URLs that were admitted and ended without a request. One whose page is in the archive has
     /// had its end, whatever the settings say of it now.
     pub(super) fn collect_dropped(&mut self) -> Result<()> {
-        let dropped = std::mem::take(&mut self.stores.arrival.dropped);
+        let dropped = std::mem::take(&mut self.stores.sink.dropped);
         for (url, reason) in dropped {
-            let arrival = &mut self.stores.arrival;
-            if arrival.replayed.remove(&(url.key, url.forced)) {
-                arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
+            let sink = &mut self.stores.sink;
+            if sink.replayed.remove(&(url.key, url.forced)) {
+                sink.met.iter_mut().for_each(|met| met.push(url.clone()));
                 continue;
             }
             if url.forced {
                 match may_come_back(reason) && url.is_due_again() {
-                    true => self.not_visited(&url, None, self.stores.arrival.now).map(drop)?,
+                    true => self.not_visited(&url, None, self.stores.sink.now).map(drop)?,
                     false => self.end_visits(&url)?,
                 }
             }
@@ -193,6 +199,21 @@ impl Admission {
             self.drop_now(url, reason)?;
         }
         self.collect_met()
+    }
+
+    /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long
+    /// its answer took is not known any more; the whole rest from now on would be too long after a long pause.
+    pub(super) fn hold_back(&mut self, name: Fingerprint, response: &Response, robots: bool) {
+        let overloaded = matches!(response.status, 429 | 503);
+        if !overloaded && response.status < 500 {
+            return;
+        }
+        let AdmissionSink { now, frontier, .. } = &mut self.stores.sink;
+        let asked = response.header("retry-after").and_then(|value| retry_after(&value, response.started));
+        // a robots.txt that cannot be had holds its host back in its own way
+        if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.pacing().overload_back_off())) {
+            frontier.hold(name, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
+        }
     }
 
     /// Admits the seed `number` as it was listed.
@@ -219,9 +240,9 @@ impl Admission {
         let url = queued_url(&seed.url);
         // of an earlier round, whose URL ended before its turn came
         let key = self.home.keys.keys(&url).key;
-        let arrival = &mut self.stores.arrival;
+        let sink = &mut self.stores.sink;
         // its page has had its end; a URL of it that is still queued is told by the archive to be a known one
-        arrival.again += u64::from(arrival.replayed.remove(&(key, true)));
+        sink.again += u64::from(sink.replayed.remove(&(key, true)));
         self.route(Discovery::Seed { number, url: &url, forced: true })
     }
 
@@ -301,7 +322,7 @@ impl Admission {
             return Some(NameAnswer::Found(addresses));
         }
         let stored = self.stores.dns.peek(self.home.keys.keys(url).host)?;
-        stored.fresh_since(now, self.stores.arrival.anew).map(|(answer, _)| answer.clone())
+        stored.fresh_since(now, self.stores.sink.anew).map(|(answer, _)| answer.clone())
     }
 
     /// The host of `url`, which is asked on behalf of others than its queue.
@@ -311,15 +332,15 @@ impl Admission {
             origin: keys.origin,
             name: keys.host,
             is_foreign: !self.home.shard.owns(keys.domain),
-            politeness: self.stores.arrival.frontier.pacing().politeness_for(url.host()),
+            politeness: self.stores.sink.frontier.pacing().politeness_for(url.host()),
         }
     }
 
     /// A request for `url` that no queue has made is over: the host where it went rests now.
     pub(super) fn end_prerequisite(&mut self, url: &CanonicalUrl, duration: Duration) {
         let asked = self.asked_host(url);
-        let arrival = &mut self.stores.arrival;
-        arrival.frontier.end_prerequisite(asked, duration, arrival.now);
+        let sink = &mut self.stores.sink;
+        sink.frontier.end_prerequisite(asked, duration, sink.now);
     }
 
     /// A request for the robots.txt of `origin`, at `url`, is over. If it followed a redirect, the host where it led

@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::Admission;
+use crate::clock::Time;
 use crate::container::{KeyRecord, Stored as StoredPage};
 use crate::contract::{Findings, FoundLink};
 use crate::disk::Result;
@@ -37,7 +38,7 @@ impl Admission {
         if let Discovery::Link { parent, link } = &discovery
             && hint.is_none()
             && !(parent.url.is_of_round() && link.kind == LinkKind::Sitemap)
-            && !self.stores.arrival.depths.is_nearer(link.keys.key, depth_of(link.kind, parent.url, &self.scope))
+            && !self.stores.sink.depths.is_nearer(link.keys.key, depth_of(link.kind, parent.url, &self.scope))
             && self.stores.passes_over(link.keys.key)
         {
             return Ok(());
@@ -111,7 +112,7 @@ impl Admission {
     /// Notes which URLs are left out because links of the page of `parent` are too deep, each once.
     pub(in crate::engine) fn note_too_deep(&mut self, parent: &Parent<'_>, findings: &mut Findings) -> Result<()> {
         for link in std::mem::take(&mut findings.too_deep) {
-            if self.stores.seen.is_recent(link.keys.key) || !self.stores.arrival.depths.note_too_deep(link.keys.key) {
+            if self.stores.seen.is_recent(link.keys.key) || !self.stores.sink.depths.note_too_deep(link.keys.key) {
                 continue;
             }
             let found = Discovery::Link { parent, link };
@@ -152,7 +153,7 @@ impl Admission {
             self.books.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
         }
         self.count_support(url.domain, &findings, address)?;
-        self.stores.arrival.depths.fetched(url.key, url.depth);
+        self.stores.sink.depths.fetched(url.key, url.depth);
         self.route_found(url, findings, has_changed, stored.record)
     }
 
@@ -160,7 +161,7 @@ impl Admission {
     pub(in crate::engine) fn judge(&mut self, discovery: &Discovery<'_>) -> Result<std::result::Result<(), Reason>> {
         match discovery {
             Discovery::Seed { url, .. } | Discovery::Fallback { url, .. } => {
-                self.stores.arrival.now = self.clock.now();
+                self.stores.sink.now = self.clock.now();
                 Ok(self.scope.judge(url, 0, 0))
             }
             // where their page was processed, the scope has let them in
@@ -259,6 +260,26 @@ impl Admission {
         Ok(())
     }
 
+    /// Returns when the next round of budgets begins, if nothing happens before; `is_asking` says whether requests are
+    /// in progress.
+    pub(in crate::engine) fn budget_round_due(&self, now: Time, is_asking: bool) -> Option<Time> {
+        let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
+        let is_fed = is_on_its_way || is_asking || self.seeding.intake.is_waiting();
+        self.stores.sink.frontier.round_due(now, is_fed)
+    }
+
+    /// Begins it when its time has come.
+    pub(in crate::engine) fn begin_budget_round(&mut self, now: Time, is_asking: bool) {
+        self.is_changed |= self.stores.sink.frontier.follow_supporters(now);
+        if self.budget_round_due(now, is_asking).is_some_and(|due| due <= now) {
+            self.is_changed = true;
+            self.stores.sink.frontier.begin_round(now);
+            if let Some((round, _)) = self.stores.sink.frontier.round() {
+                tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
+            }
+        }
+    }
+
     /// Counts one pair, here or in the shard that owns `target`.
     pub(in crate::engine) fn count_pair(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
         match &mut self.exchange {
@@ -287,7 +308,7 @@ impl Admission {
         if !self.stores.by_standing || pairs.is_empty() {
             return Ok(pairs);
         }
-        let quarters = self.stores.arrival.frontier.standing(page)?;
+        let quarters = self.stores.sink.frontier.standing(page)?;
         let each = |(pair, target)| (0..quarters).map(move |number| (self.quarter_of(pair, number), target));
         Ok(pairs.into_iter().flat_map(each).collect())
     }

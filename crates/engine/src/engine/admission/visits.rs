@@ -1,7 +1,7 @@
 //! Visits of pages that are fetched again: how one begins, and what its end changes in the calendar and its store.
 
 use super::Admission;
-use crate::calendar::{Found, Past, Recrawl, Visited};
+use crate::calendar::{Found, Past, Recrawl, SlotRead, Visited};
 use crate::clock::Time;
 use crate::container::{Condition, Stored as StoredPage};
 use crate::contract::{Processed, Target};
@@ -10,6 +10,29 @@ use crate::engine::recrawl::{Answer, Compared};
 use crate::frontier::QueuedUrl;
 
 impl Admission {
+    /// Hands on what is due of the calendar, where there is one; returns what is to be read of it next.
+    pub(in crate::engine) fn serve_calendar(&mut self, now: Time) -> Result<Option<SlotRead>> {
+        if self.must_leave_due_pages() {
+            return Ok(None);
+        }
+        let Some(recrawls) = &mut self.recrawls else { return Ok(None) };
+        let read = recrawls.serve(&mut self.stores, &self.home.dir, now)?;
+        self.collect_dropped()?;
+        Ok(read)
+    }
+
+    /// Returns when something of the calendar may be due.
+    pub(in crate::engine) fn calendar_due(&self, now: Time) -> Option<Time> {
+        let recrawls = self.recrawls.as_ref().filter(|_| !self.must_leave_due_pages())?;
+        recrawls.next_due(now)
+    }
+
+    /// Returns true where a shard has said to the others that it has nothing left: the crawl may have ended by that, so
+    /// what is due since stays in the calendar until a checkpoint says otherwise.
+    fn must_leave_due_pages(&self) -> bool {
+        self.exchange.as_ref().is_some_and(|exchange| exchange.has_said_that_nothing_is_left())
+    }
+
     /// Returns what is known of the page that is about to be fetched, with all that its visit needs: `Some(None)` if
     /// nothing is, or if pages are not fetched again; `None` if it was fetched since the URL was queued, so that no
     /// visit is to begin.
@@ -26,7 +49,7 @@ impl Admission {
             return Ok(None);
         }
         if let Some(past) = due.as_ref().filter(|past| past.has_digest()) {
-            recrawls.note_start(past, self.stores.arrival.now);
+            recrawls.note_start(past, self.stores.sink.now);
         }
         // what was known when it passed the store of visits, unless that is known better now
         let known = due.or_else(|| visited.map(Visited::to_past)).or(wanted);
@@ -70,7 +93,7 @@ impl Admission {
         before: Option<&Past>,
         compared: Compared,
     ) -> Result<()> {
-        let now = self.stores.arrival.now;
+        let now = self.stores.sink.now;
         let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
         recrawls.count(compared.found, before.is_none(), compared.unsent);
         recrawls.put_down(&mut self.stores, url, before, compared, now).map(drop)
@@ -111,7 +134,7 @@ impl Admission {
 
     /// URLs were met whose pages a replay has found: they get their record, from what the archive has of them.
     pub(in crate::engine) fn collect_met(&mut self) -> Result<()> {
-        let Some(met) = self.stores.arrival.met.as_mut().map(std::mem::take) else { return Ok(()) };
+        let Some(met) = self.stores.sink.met.as_mut().map(std::mem::take) else { return Ok(()) };
         met.into_iter().filter(|url| url.forced).try_for_each(|url| self.met(&url))
     }
 
@@ -120,7 +143,7 @@ impl Admission {
         let before = Recrawl::known(url.recrawl.as_deref());
         if before.as_ref().is_some_and(|past| !past.is_found) {
             // its first visit was counted as a page, and this one may be the first with a body
-            self.stores.arrival.frontier.charge(url.origin, url.domain, 0, newest.payload_bytes)?;
+            self.stores.sink.frontier.charge(url.origin, url.domain, 0, newest.payload_bytes)?;
         }
         let not_modified = newest.status == 304;
         let validators = match not_modified {

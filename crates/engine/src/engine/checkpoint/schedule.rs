@@ -41,8 +41,6 @@ pub(in crate::engine) struct Checkpoints {
     is_wanted: bool,
     /// The value file that was nearly full at a checkpoint.
     cut_before_full: Option<u32>,
-    /// True if anything that a checkpoint keeps has changed since the last cut.
-    has_changed: bool,
     superseded: Ledger,
     /// Rests that began after the last cut.
     pub rests: HoldLog,
@@ -60,7 +58,6 @@ impl Checkpoints {
             due,
             is_wanted: false,
             cut_before_full: None,
-            has_changed: true,
             superseded: Ledger::new(number),
             rests,
         }
@@ -117,16 +114,10 @@ impl Checkpoints {
         is_due
     }
 
-    /// Something has changed that a checkpoint keeps.
-    pub fn note_change(&mut self) {
-        self.has_changed = true;
-    }
-
-    /// Lets the time of the next one pass, which then is due at `next_due`, where it would say what the last one says
-    /// and nobody wants it. One that deletes what earlier ones have superseded is made.
+    /// Lets the time of the next one pass, which then is due at `next_due`: it would say what the last one says. One
+    /// that somebody wants is made, and one that deletes what earlier ones have superseded.
     pub fn skip_unchanged(&mut self, now: Time, next_due: Time) {
-        let says_the_same = !self.has_changed && self.superseded.is_empty();
-        if now >= self.due && says_the_same && !self.is_wanted && !self.is_under_way {
+        if now >= self.due && self.superseded.is_empty() && !self.is_wanted && !self.is_under_way {
             self.due = next_due;
         }
     }
@@ -134,7 +125,7 @@ impl Checkpoints {
     /// Begins the next one, the last where `is_last` says so; its number.
     pub fn begin(&mut self, next_due: Time, is_last: bool) -> u64 {
         self.number += 1;
-        (self.due, self.is_wanted, self.has_changed) = (next_due, false, false);
+        (self.due, self.is_wanted) = (next_due, false);
         (self.is_under_way, self.is_last) = (true, is_last);
         self.number
     }
@@ -226,17 +217,12 @@ mod tests {
             checkpoints.supersede(superseded);
             checkpoints.committed(NOW, Duration::ZERO);
         };
-        checkpoints.bring_forward(LATER);
-        assert!(checkpoints.next_due() == Some(NOW), "the first one of a process is made");
         commit(&mut checkpoints, vec![Path::new("/crawl").join("tail")]);
         assert!(!skips(&mut checkpoints), "it deletes a file");
         checkpoints.take_all(&disk).run().unwrap();
         commit(&mut checkpoints, Vec::new());
         checkpoints.want();
         assert!(!skips(&mut checkpoints), "somebody wants it");
-        commit(&mut checkpoints, Vec::new());
-        checkpoints.note_change();
-        assert!(!skips(&mut checkpoints), "something has changed");
         commit(&mut checkpoints, Vec::new());
         checkpoints.skip_unchanged(NOW, NOW);
         assert_eq!(checkpoints.next_due(), Some(LATER), "its time has not come");

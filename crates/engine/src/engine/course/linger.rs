@@ -38,7 +38,7 @@ impl Linger {
         if now.since(since) < linger {
             return Ok(false);
         }
-        match stores.arrival.frontier.cold_silence()? {
+        match stores.sink.frontier.cold_silence()? {
             ColdSilence::Silent => return Ok(true),
             ColdSilence::Others => self.since = None,
             ColdSilence::Unsorted => {}
@@ -65,5 +65,5 @@ impl Linger {
 /// Nothing is on its way to the queue, and in the queue are only hosts that never answered.
 fn is_silent(stores: &mut Stores) -> bool {
     let is_quiet = !stores.are_dispatching() && !stores.are_merging() && stores.waiting() == 0;
-    is_quiet && stores.arrival.frontier.only_silent_active()
+    is_quiet && stores.sink.frontier.only_silent_active()
 }

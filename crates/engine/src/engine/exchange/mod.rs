@@ -24,17 +24,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Engine;
 use crate::clock::Time;
 use crate::container::foreign_keys;
 use crate::disk::{Disk, DiskFile, Result};
-use crate::exchange::{Account, Head, HeadAt, Idle, LinkFile, News, Position, Registry, links_dir};
+use crate::exchange::{Account, Head, HeadAt, Idle, LinkFile, LinkJob, News, Position, Registry, links_dir};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::record::Finish;
 use crate::record::layout;
 use crate::shard::Shard;
-use crate::web::url::CanonicalUrl;
+use crate::web::url::{CanonicalUrl, KeyMaker};
 use incoming::Incoming;
 pub use outgoing::Kept;
 use outgoing::Outgoing;
@@ -218,83 +217,45 @@ impl Exchange {
     }
 }
 
-impl Engine {
-    /// The scope with what the other shards noted and this one has not read yet. All shards of the crawl are open now,
-    /// and nothing is replayed before.
-    pub fn take_notes(&mut self) -> Result<()> {
-        let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
-        exchange.news = exchange.options.registry.news();
-        exchange.incoming.hear(&exchange.news)?;
-        for url in exchange.incoming.unread_notes(&exchange.news)? {
-            self.admission.scope = Arc::new(self.admission.scope.with_joined(&url));
-        }
-        Ok(())
-    }
-
-    /// Has links of other shards read, and says whether this one waits for some.
-    pub(super) fn exchange_links(&mut self, now: Time) -> Result<()> {
-        if self.admission.exchange.is_none() {
-            return Ok(());
-        }
-        let is_open = self.course.is_crawling();
-        let is_hungry = is_open
-            && self.may_request_now()
-            && self.requests.are_few(now)
-            && !self.admission.stores.arrival.frontier.has_ready(now);
-        let keys = self.admission.home.keys.clone();
-        let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
-        exchange.options.registry.set_hungry(exchange.options.shard.index(), is_hungry);
-        while is_open && let Some(job) = exchange.incoming.next_job(&exchange.news, &keys) {
-            self.executors.read_links(job);
-        }
-        Ok(())
-    }
-
-    /// Returns when a checkpoint is to be made before its time, for the sake of other shards or of the end; `None`
-    /// where there is no reason for one.
-    pub(super) fn early_cut_due(&mut self) -> Option<Time> {
-        self.admission.exchange.as_ref()?;
-        if !self.course.is_crawling() || self.checkpoints.are_under_way() {
-            return None;
-        }
-        let idle = self.idle();
-        let exchange = self.admission.exchange.as_ref()?;
-        let (durable_at, cost) = exchange.last;
-        let wait = match self.admission.home.shipping {
-            None => cost * EARLY_FACTOR,
-            // what is shipped costs puts, and others fetch it: some early ones an interval have to do; and most of its
-            // cost is waiting for others, which keeps nobody from working
-            Some(_) => {
-                let interval = self.admission.settings.checkpoint_interval;
-                (cost * EARLY_FACTOR).clamp(interval / 6, interval)
-            }
-        };
-        exchange.wants_cut(idle).then(|| durable_at + wait)
-    }
-
-    /// Returns what is left to do in this shard.
-    pub(super) fn idle(&mut self) -> Idle {
-        let Some(exchange) = &self.admission.exchange else { return Idle::No };
-        if !self.course.is_crawling() || !exchange.is_read() {
-            return Idle::No;
-        }
-        let is_silent = exchange.is_silent;
-        match () {
-            () if self.nothing_left() => Idle::Yes,
-            // hosts that wait for a page to be granted could not be asked meanwhile
-            () if is_silent && !self.admission.seeding.intake.is_waiting() && !self.course.quota.waits() => {
-                Idle::Silent
-            }
-            () => Idle::No,
-        }
-    }
-}
-
 impl Exchange {
     /// Asks what the others have committed, and has it read.
     pub fn hear(&mut self) -> Result<()> {
         self.news = self.options.registry.news();
         self.incoming.hear(&self.news)
+    }
+
+    /// Asks the same, and returns what the others noted and this one has not read yet.
+    pub fn unread_notes(&mut self) -> Result<Vec<CanonicalUrl>> {
+        self.hear()?;
+        self.incoming.unread_notes(&self.news)
+    }
+
+    /// Says whether workers of this shard wait for links of others.
+    pub fn set_hungry(&self, is_hungry: bool) {
+        self.options.registry.set_hungry(self.options.shard.index(), is_hungry);
+    }
+
+    /// Links of another shard that are to be read next.
+    pub fn next_job(&mut self, keys: &Arc<KeyMaker>) -> Option<LinkJob> {
+        self.incoming.next_job(&self.news, keys)
+    }
+
+    /// Returns when a checkpoint is to be made before its time, for the sake of other shards or of the end, where this
+    /// one is `idle`; `None` where there is no reason for one. Of checkpoints that are shipped an `interval` is given.
+    pub fn early_cut_due(&self, idle: Idle, shipped: Option<Duration>) -> Option<Time> {
+        let (durable_at, cost) = self.last;
+        let wait = match shipped {
+            None => cost * EARLY_FACTOR,
+            // what is shipped costs puts, and others fetch it: some early ones an interval have to do; and most of its
+            // cost is waiting for others, which keeps nobody from working
+            Some(interval) => (cost * EARLY_FACTOR).clamp(interval / 6, interval),
+        };
+        self.wants_cut(idle).then(|| durable_at + wait)
+    }
+
+    /// True if only hosts are left that never answered.
+    pub fn is_silent(&self) -> bool {
+        self.is_silent
     }
 
     /// Moves behind what was read of `sender` between two positions: `records`, which are admitted.

@@ -109,7 +109,7 @@ impl Sessions {
     }
 
     fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure, admission: &Admission) {
-        let (now, patience) = (admission.stores.arrival.now, Patience::of(admission));
+        let (now, patience) = (admission.stores.sink.now, Patience::of(admission));
         match failure {
             Failure::Refused(why) => self.logins.refused(plan, &why, patience, now),
             Failure::Unanswered { why, retry_after } => self.logins.unreached(plan, &why, retry_after, patience, now),

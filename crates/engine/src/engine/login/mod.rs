@@ -114,7 +114,7 @@ pub(super) enum Entrance {
 
 impl Patience {
     fn of(admission: &Admission) -> Patience {
-        let give_up = admission.stores.arrival.frontier.pacing().gives_up_after();
+        let give_up = admission.stores.sink.frontier.pacing().gives_up_after();
         Patience { retries: admission.settings.retries, give_up }
     }
 }

@@ -151,7 +151,7 @@ pub(super) enum RulesRefusal {
 impl Prerequisites {
     /// Takes `wanted` in, on behalf of a page of `host`, or says why not.
     pub fn want(&mut self, wanted: Prerequisite, host: HostId, admission: &mut Admission) -> Option<Refused> {
-        let now = admission.stores.arrival.now;
+        let now = admission.stores.sink.now;
         if !wanted.obeys_robots(&admission.settings) {
             self.queue(wanted, host, now);
             return None;
@@ -187,7 +187,7 @@ impl Prerequisites {
 
     /// Returns what is known of the rules of the origin of `url`.
     fn rules_for(&self, url: &CanonicalUrl, admission: &mut Admission) -> Known {
-        let (now, origin) = (admission.stores.arrival.now, admission.home.keys.keys(url).origin);
+        let (now, origin) = (admission.stores.sink.now, admission.home.keys.keys(url).origin);
         let known = admission.stores.robots.peek(origin);
         match known.as_ref().and_then(|known| known.fresh(now)) {
             Some((RobotsAnswer::Rules(rules), _)) => Known::Rules(rules.clone()),
@@ -204,7 +204,7 @@ impl Prerequisites {
         if self.rules.wait(key, wanted) {
             let url = robots_txt(&origin);
             let target = Target::Robots { origin: origin.into(), key, redirects: 0, provenance, for_others: true };
-            self.push(host, Parts { target, via: Referrer::Nobody, url }, None, admission.stores.arrival.now);
+            self.push(host, Parts { target, via: Referrer::Nobody, url }, None, admission.stores.sink.now);
         } else if self.rules.is_urgent(key) {
             let same = self.hops.iter_mut().filter(|hop| hop.is_for_rules_of(key));
             same.for_each(|hop| hop.is_of_page = true);
@@ -276,13 +276,13 @@ impl Prerequisites {
         answer: Option<Processed>,
         admission: &Admission,
     ) {
-        let now = admission.stores.arrival.now;
+        let now = admission.stores.sink.now;
         match rules {
             Some(rules) => {
                 self.rules.keep(origin, rules.clone(), answer, now + admission.settings.robots_cache);
             }
             None => {
-                let back_off = admission.stores.arrival.frontier.pacing().robots_back_off();
+                let back_off = admission.stores.sink.frontier.pacing().robots_back_off();
                 self.rules.keep_unavailable(origin, now + back_off);
             }
         }
@@ -332,7 +332,7 @@ impl Prerequisites {
             Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
         };
         let asked = admission.asked_host(&hop.url);
-        let frontier = &mut admission.stores.arrival.frontier;
+        let frontier = &mut admission.stores.sink.frontier;
         let began = match hop.is_of_page {
             true => frontier.begin_requisite(asked, addresses[0], admission.settings.rendering.pace, now),
             false => frontier.begin_prerequisite(asked, addresses[0], now),

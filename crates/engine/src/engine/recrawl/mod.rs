@@ -15,14 +15,13 @@
 //! - The record has what the archive's index does not say ([`Past`]). For the condition of its request a visit reads
 //!   where the payload is: an address page and one or two key records, and no content. Where a visit comes before its
 //!   time, or after a kill, what the record would have said is looked up in the archive, too.
-//! - Where it is switched on in a crawl that has pages, they get their records from the archive (`late`).
+//! - Where it is switched on in a crawl that has pages, they get their records from the archive ([`super::reread`]).
 //! - A page that a replay finds in the archive gets its record when its URL is met on its way, for the URL brings what
 //!   was known of the page; a page that was new gets it at once.
 //!
 //! It costs nothing where pages are not fetched again: there is no such part then.
 
 mod due;
-mod late;
 mod sample;
 mod visits;
 
@@ -69,7 +68,7 @@ pub(super) struct Recrawls {
     /// Time at which this process began with it.
     opened: Time,
     /// The crawl has pages that this calendar has not: it is new, and they are older.
-    begins_late: bool,
+    pub begins_late: bool,
 }
 
 impl Recrawls {

@@ -53,7 +53,7 @@ impl Renderings {
             self.open(id);
             return Ok(Verdict::Waits);
         }
-        if keys.domain != domain && !admission.stores.arrival.frontier.charge_requisite(domain)? {
+        if keys.domain != domain && !admission.stores.sink.frontier.charge_requisite(domain)? {
             return Ok(self.refuse(Refusal::Budget));
         }
         self.wanted.insert(keys.key, vec![id]);

@@ -237,6 +237,11 @@ impl Requests {
         now < self.limited_until
     }
 
+    /// True if a worker is free, and could begin a request.
+    pub fn are_spare(&self, now: Time) -> bool {
+        !self.are_all_busy(now) && !self.are_limited(now)
+    }
+
     /// Returns when the next request may begin, of which those who want it say that it is due at `due`.
     pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
         let next = match self.slots.ask(now) {

@@ -68,7 +68,7 @@ pub struct Stores {
     /// The crawl has pages whose links are not counted: the store is new, and they are older.
     pub support_begins_late: bool,
     /// The end of the pipeline.
-    pub arrival: AdmissionSink,
+    pub sink: AdmissionSink,
     pub(super) jobs: Jobs,
 }
 
@@ -132,7 +132,7 @@ impl Stores {
     /// The store whose next merge brings the frontier most URLs for its cost. The nearest one that has any would not
     /// do: a key of every new domain waits there, and a merge for each holds up all that gathers farther away.
     fn most_urgent(&mut self, need: Need) -> Option<&mut dyn AnyStore> {
-        let new_part = self.arrival.new_part();
+        let new_part = self.sink.new_part();
         let urls_per_answer = |store: &dyn AnyStore| match store.name() {
             StoreName::Seen => Some(new_part),
             StoreName::Robots | StoreName::Dns | StoreName::Visits => Some(1.0),
@@ -165,7 +165,7 @@ impl Stores {
         if self.jobs.partitions >= PARTITION_JOBS_MAX {
             return Ok(None);
         }
-        let frontier = &mut self.arrival.frontier;
+        let frontier = &mut self.sink.frontier;
         let starving = spare && frontier.starving(now);
         let job = frontier.next_job(starving)?;
         self.jobs.partitions += usize::from(job.is_some());
@@ -175,12 +175,12 @@ impl Stores {
     /// Takes it back.
     pub(super) fn finish_partition(&mut self, done: PartitionDone) -> Result<()> {
         self.jobs.partitions -= 1;
-        self.arrival.frontier.finish_job(done, self.arrival.now)
+        self.sink.frontier.finish_job(done, self.sink.now)
     }
 
     /// Cuts the stores and the frontier, and puts down what was in memory.
     pub(super) fn cut(&mut self, sections: &mut Sections) -> Result<StoreCuts> {
-        let frontier = self.arrival.frontier.cut(&mut sections.frontier)?;
+        let frontier = self.sink.frontier.cut(&mut sections.frontier)?;
         let FrontierCut { state, sync, sync_dirs, superseded } = frontier;
         let mut cuts = StoreCuts { stores: BTreeMap::new(), frontier: state, sync, sync_dirs, superseded };
         for store in self.each() {
@@ -193,9 +193,9 @@ impl Stores {
         }
         self.patterns.encode(&mut sections.patterns);
         self.texts.encode(&mut sections.texts);
-        self.arrival.depths.encode(&mut sections.depths);
+        self.sink.depths.encode(&mut sections.depths);
         self.session_params.encode(&mut sections.session_params);
-        sections.replayed = self.arrival.replayed.iter().copied().collect();
+        sections.replayed = self.sink.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();
         Ok(cuts)

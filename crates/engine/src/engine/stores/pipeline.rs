@@ -68,7 +68,7 @@ impl Stores {
     /// A URL that scope and limits permit.
     pub fn admit(&mut self, url: QueuedUrl) -> Result<()> {
         if self.support.is_some() && is_of_seed(&url) {
-            self.arrival.frontier.note_seed(url.domain)?;
+            self.sink.frontier.note_seed(url.domain)?;
         }
         match self.seen.admit(url.key, (), url)? {
             Admission::Unique(url) => self.behind_seen().unique(url)?,
@@ -88,24 +88,24 @@ impl Stores {
     /// then, and is not admitted.
     pub fn passes_over(&mut self, key: Fingerprint) -> bool {
         let is_recent = self.seen.is_recent(key);
-        self.arrival.duplicate += u64::from(is_recent);
+        self.sink.duplicate += u64::from(is_recent);
         is_recent
     }
 
     /// Hands at most `results_max` results of each store's merges on; says how many there were.
     pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
-        let Stores { seen, patterns, robots, dns, visits, support, arrival, jobs, .. } = self;
-        let mut count = dns.dispatch(&mut BehindDns { robots, arrival }, results_max)?;
-        count += robots.dispatch(&mut BehindRobots { dns, arrival }, results_max)?;
+        let Stores { seen, patterns, robots, dns, visits, support, sink, jobs, .. } = self;
+        let mut count = dns.dispatch(&mut BehindDns { robots, sink }, results_max)?;
+        count += robots.dispatch(&mut BehindRobots { dns, sink }, results_max)?;
         if let Some(visits) = visits {
-            let onward = Onward { robots, next: BehindRobots { dns, arrival } };
+            let onward = Onward { robots, next: BehindRobots { dns, sink } };
             count += visits.dispatch(&mut BehindVisits { onward }, results_max)?;
         }
-        let onward = Onward { robots, next: BehindRobots { dns, arrival } };
+        let onward = Onward { robots, next: BehindRobots { dns, sink } };
         let visits = visits.as_mut();
         count += seen.dispatch(&mut BehindSeen { patterns, visits, onward }, results_max)?;
         if let Some(support) = support {
-            count += support.dispatch(&mut BehindSupport { frontier: &mut arrival.frontier }, results_max)?;
+            count += support.dispatch(&mut BehindSupport { frontier: &mut sink.frontier }, results_max)?;
         }
         jobs.is_dispatching = count > 0;
         self.put_forward()?;
@@ -113,17 +113,17 @@ impl Stores {
     }
 
     fn behind_seen(&mut self) -> BehindSeen<'_> {
-        let Stores { patterns, robots, dns, visits, arrival, .. } = self;
-        let onward = Onward { robots, next: BehindRobots { dns, arrival } };
+        let Stores { patterns, robots, dns, visits, sink, .. } = self;
+        let onward = Onward { robots, next: BehindRobots { dns, sink } };
         BehindSeen { patterns, visits: visits.as_mut(), onward }
     }
 
     /// Puts down of which pages the record in the calendar is not theirs any more: they were queued before their time.
     fn put_forward(&mut self) -> Result<()> {
-        let Some(visits) = self.visits.as_mut().filter(|_| !self.arrival.brought_forward.is_empty()) else {
+        let Some(visits) = self.visits.as_mut().filter(|_| !self.sink.brought_forward.is_empty()) else {
             return Ok(());
         };
-        let mut each: Vec<_> = self.arrival.brought_forward.drain().collect();
+        let mut each: Vec<_> = self.sink.brought_forward.drain().collect();
         // the same state gives the same order
         each.sort_unstable_by_key(|(key, _)| *key);
         each.into_iter().try_for_each(|(key, visited)| visits.put(key, visited))
@@ -151,7 +151,7 @@ struct Onward<'a> {
 /// Next stage for URLs that the rules of their origin were looked up for.
 struct BehindRobots<'a> {
     dns: &'a mut Store<Addresses, QueuedUrl>,
-    arrival: &'a mut AdmissionSink,
+    sink: &'a mut AdmissionSink,
 }
 
 impl Dispatcher<Fingerprint, (), QueuedUrl> for BehindSeen<'_> {
@@ -167,24 +167,24 @@ impl Dispatcher<Fingerprint, (), QueuedUrl> for BehindSeen<'_> {
 impl BehindSeen<'_> {
     /// A URL that was never seen before: there is nothing to force.
     fn unique(&mut self, url: QueuedUrl) -> Result<()> {
-        self.onward.next.arrival.unique += 1;
-        self.onward.next.arrival.depths.note(url.key, url.depth);
+        self.onward.next.sink.unique += 1;
+        self.onward.next.sink.depths.note(url.key, url.depth);
         let admitted = self.patterns.admits(&url);
         self.onward.pass(QueuedUrl { forced: false, recrawl: None, ..url }, admitted)
     }
 
     /// A URL that was seen before ends here, unless it is forced, or its visits say that it should be fetched.
     fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
-        self.onward.next.arrival.depths.offer(url.key, url.depth);
+        self.onward.next.sink.depths.offer(url.key, url.depth);
         if self.visits.is_some() && (url.forced || url.recrawl.is_some()) {
             return self.ask_visits(url);
         }
-        let arrival = &mut *self.onward.next.arrival;
+        let sink = &mut *self.onward.next.sink;
         if url.forced {
-            arrival.again += 1;
+            sink.again += 1;
             return self.onward.pass(url, true);
         }
-        arrival.duplicate += 1;
+        sink.duplicate += 1;
         Ok(())
     }
 
@@ -212,28 +212,28 @@ impl Onward<'_> {
     /// A known URL that was visited: fetched if its record in the calendar is still its own, if somebody says that it
     /// has changed since, or if a seed's line wants it.
     fn judge_visited(&mut self, visited: Visited, mut url: QueuedUrl) -> Result<()> {
-        let arrival = &mut *self.next.arrival;
+        let sink = &mut *self.next.sink;
         let reason = url.recrawl.as_deref().and_then(Recrawl::read);
         match reason {
             Some(Recrawl::Due(past)) if past.due == visited.due && !visited.is_gone => {}
             Some(Recrawl::Due(_)) => {
-                arrival.stale += 1;
+                sink.stale += 1;
                 return Ok(());
             }
             // what is due is on its way
             Some(hint @ (Recrawl::Modified(_) | Recrawl::Linked)) => {
-                let is_waiting = visited.is_gone || visited.due > arrival.now;
+                let is_waiting = visited.is_gone || visited.due > sink.now;
                 let is_newer = match hint {
-                    Recrawl::Modified(time) => time > visited.fetched && time <= arrival.now,
+                    Recrawl::Modified(time) => time > visited.fetched && time <= sink.now,
                     _ => visited.is_gone,
                 };
-                if !is_newer || !is_waiting || arrival.brought_forward.contains_key(&url.key) {
-                    arrival.duplicate += 1;
+                if !is_newer || !is_waiting || sink.brought_forward.contains_key(&url.key) {
+                    sink.duplicate += 1;
                     return Ok(());
                 }
-                arrival.early += 1;
-                let due = Time::from_ms(arrival.now.ms() / 1_000 * 1_000);
-                arrival.brought_forward.insert(url.key, Visited { due, is_gone: false, ..visited });
+                sink.early += 1;
+                let due = Time::from_ms(sink.now.ms() / 1_000 * 1_000);
+                sink.brought_forward.insert(url.key, Visited { due, is_gone: false, ..visited });
                 url.recrawl = Some(Recrawl::Due(visited.to_past()).to_bytes());
             }
             // somebody wants it now, and the LRU may not have its visits any more when it is fetched
@@ -242,7 +242,7 @@ impl Onward<'_> {
             }
             None | Some(Recrawl::Wanted(_)) => {}
         }
-        arrival.again += 1;
+        sink.again += 1;
         self.pass(QueuedUrl { forced: true, ..url }, true)
     }
 
@@ -250,26 +250,26 @@ impl Onward<'_> {
     /// same, and a record of the calendar is never lost.
     fn judge_unvisited(&mut self, url: QueuedUrl) -> Result<()> {
         if !url.forced {
-            self.next.arrival.duplicate += 1;
+            self.next.sink.duplicate += 1;
             return Ok(());
         }
-        self.next.arrival.again += 1;
+        self.next.sink.again += 1;
         self.pass(url, true)
     }
 
     /// A URL that goes on, unless its page is in the archive or its pattern has had enough.
     fn pass(&mut self, url: QueuedUrl, admitted: bool) -> Result<()> {
-        let arrival = &mut *self.next.arrival;
-        if arrival.replayed.remove(&(url.key, url.forced)) {
-            arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
+        let sink = &mut *self.next.sink;
+        if sink.replayed.remove(&(url.key, url.forced)) {
+            sink.met.iter_mut().for_each(|met| met.push(url.clone()));
             return Ok(());
         }
         if !admitted {
-            arrival.dropped.push((url, Reason::Pattern));
+            sink.dropped.push((url, Reason::Pattern));
             return Ok(());
         }
-        if arrival.frontier.active().knows(url.origin) {
-            return arrival.frontier.push(url, arrival.now);
+        if sink.frontier.active().knows(url.origin) {
+            return sink.frontier.push(url, sink.now);
         }
         match self.robots.ask(url.origin, url)? {
             StoreAnswer::Known(robots, url) => self.next.judge(&robots, url),
@@ -293,26 +293,26 @@ impl BehindRobots<'_> {
     /// A URL whose origin's robots.txt was asked for before: what fresh rules forbid ends here, everything else is
     /// judged again when it is dequeued.
     fn judge(&mut self, robots: &Robots, url: QueuedUrl) -> Result<()> {
-        if let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(self.arrival.now)
+        if let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(self.sink.now)
             && !rules.allows(&url.url)
         {
-            self.arrival.dropped.push((url, Reason::Robots));
+            self.sink.dropped.push((url, Reason::Robots));
             return Ok(());
         }
-        let known = known_by(robots, self.arrival.now, self.arrival.anew);
+        let known = known_by(robots, self.sink.now, self.sink.anew);
         self.ask(url, known)
     }
 
     fn ask(&mut self, url: QueuedUrl, known: Known) -> Result<()> {
         // A host that rests is not resolved either. Its URL does not wait for a merge, over which what is known of its
         // robots.txt could be lost.
-        if known.rests_until.is_some() || self.arrival.frontier.active().knows(url.origin) {
+        if known.rests_until.is_some() || self.sink.frontier.active().knows(url.origin) {
             let addresses = self.dns.peek(url.host);
-            return self.arrival.arrive(url, known, addresses.as_ref());
+            return self.sink.arrive(url, known, addresses.as_ref());
         }
         match self.dns.ask(url.host, url)? {
-            StoreAnswer::Known(addresses, url) => self.arrival.arrive(url, known, Some(&addresses)),
-            StoreAnswer::Unknown(url) => self.arrival.arrive(url, known, None),
+            StoreAnswer::Known(addresses, url) => self.sink.arrive(url, known, Some(&addresses)),
+            StoreAnswer::Unknown(url) => self.sink.arrive(url, known, None),
             StoreAnswer::Pending => Ok(()),
         }
     }
@@ -337,14 +337,14 @@ pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
 /// as the LRU has it: at worst robots.txt is fetched once more.
 struct BehindDns<'a> {
     robots: &'a mut Store<Robots, QueuedUrl>,
-    arrival: &'a mut AdmissionSink,
+    sink: &'a mut AdmissionSink,
 }
 
 impl BehindDns<'_> {
     fn arrive(&mut self, url: QueuedUrl, addresses: Option<&Addresses>) -> Result<()> {
         let robots = self.robots.peek(url.origin);
-        let known = robots.map(|robots| known_by(&robots, self.arrival.now, self.arrival.anew)).unwrap_or_default();
-        self.arrival.arrive(url, known, addresses)
+        let known = robots.map(|robots| known_by(&robots, self.sink.now, self.sink.anew)).unwrap_or_default();
+        self.sink.arrive(url, known, addresses)
     }
 }
 

@@ -23,7 +23,7 @@ impl Stores {
     pub(in crate::engine) fn support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
         let Some(support) = &mut self.support else { return Ok(()) };
         match support.admit(pair, Pair, Supported(target))? {
-            Admission::Unique(Supported(target)) => self.arrival.frontier.support(target),
+            Admission::Unique(Supported(target)) => self.sink.frontier.support(target),
             Admission::Duplicate(_) | Admission::Pending => Ok(()),
         }
     }

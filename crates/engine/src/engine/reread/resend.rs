@@ -6,21 +6,28 @@
 //! of those that other shards own it writes all that the scope lets in. Its next checkpoint has them, and the note is
 //! gone. Links that had arrived are known to URL-seen where they arrive; none is fetched again for it.
 
-use super::Engine;
-use super::discovery::queued;
-use super::recovery::{Find, purpose_of, stored_response};
-use super::seeds::reader;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::contract::Purpose;
 use crate::disk::{Error, Result};
+use crate::engine::admission::Admission;
+use crate::engine::discovery::queued;
+use crate::engine::seeds::reader;
+use crate::engine::stored::{Find, purpose_of, stored_response};
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::record::layout;
 use crate::web::url::CanonicalUrl;
 
-impl Engine {
-    /// Sends the links of archived pages again, if the last checkpoint says so; returns of how many pages. `find` finds
-    /// the links, `progress` hears of pages done and pages in all.
-    pub fn resend(&mut self, find: &mut Find<'_>, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+/// The links of archived pages, on their way to other shards again.
+pub struct Resend<'a, 'f> {
+    pub admission: &'a mut Admission,
+    /// Finds links.
+    pub find: &'a mut Find<'f>,
+}
+
+impl Resend<'_, '_> {
+    /// Sends them, if the last checkpoint says so; returns of how many pages. `progress` hears of pages done and pages
+    /// in all.
+    pub fn run(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
         if !self.admission.exchange.as_ref().is_some_and(|exchange| exchange.resends()) {
             return Ok(0);
         }
@@ -32,7 +39,7 @@ impl Engine {
         for record in archive.records() {
             let record = record?;
             match archive.page(&record) {
-                Ok(Some(page)) => self.resend_page(&record, page, find)?,
+                Ok(Some(page)) => self.page(&record, page)?,
                 Ok(None) => {}
                 // what cannot be read has no links any more
                 Err(error @ Error::Damaged { .. }) => tracing::warn!("{error}: the links of {} are lost", record.url),
@@ -47,7 +54,7 @@ impl Engine {
         Ok(pages)
     }
 
-    fn resend_page(&mut self, record: &KeyRecord, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
+    fn page(&mut self, record: &KeyRecord, mut page: ReplayedPage) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
         let keys = self.admission.home.keys.keys(&url);
         let hops = Hops::parse(&page.hops);
@@ -56,11 +63,11 @@ impl Engine {
         if page.robots {
             let asked = page.via.and_then(|via| CanonicalUrl::parse(&via).ok()).unwrap_or_else(|| url.clone());
             let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth, hops: &hops };
-            let findings = find(&url, purpose, &response, &scope);
+            let findings = (self.find)(&url, purpose, &response, &scope);
             let provenance = Provenance { depth: page.depth, seed: page.seed, hops };
             return self.admission.resend_sitemaps(&provenance, record.offset, findings.links);
         }
-        let findings = find(&url, purpose_of(&page, &hops), &response, &scope);
+        let findings = (self.find)(&url, purpose_of(&page, &hops), &response, &scope);
         let parent = QueuedUrl { depth: page.depth, hops, seed: page.seed, ..queued(url.as_str(), keys) };
         self.admission.resend_found(&parent, findings, response.address, record.offset)
     }

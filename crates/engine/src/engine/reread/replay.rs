@@ -14,87 +14,52 @@
 //! no URL of the crawl that it would end.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::Engine;
-use super::discovery::{queued, resource_url};
-use super::recrawl::Answer;
-use super::start_reads::{StartProgress, StartReads};
-use super::stores::{AdmissionSink, known_by};
-use super::values::{Robots, RobotsAnswer, Term};
 use crate::container::{Recovery, ReplayedPage};
-use crate::contract::{Findings, Purpose, Response};
+use crate::contract::{Findings, Purpose};
 use crate::disk::Result;
-use crate::fingerprint::Fingerprint;
+use crate::engine::RESULTS_PER_PUMP;
+use crate::engine::admission::{ANSWER_MAX, Admission};
+use crate::engine::discovery::{queued, resource_url};
+use crate::engine::recrawl::Answer;
+use crate::engine::start_reads::{StartProgress, StartReads};
+use crate::engine::stored::{Find, purpose_of, stored_response};
+use crate::engine::stores::{AdmissionSink, known_by};
+use crate::engine::values::{Robots, RobotsAnswer, Term};
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
-use crate::warc::{Again, HttpVersion};
-use crate::web::retry_after::retry_after;
+use crate::warc::Again;
 use crate::web::robots::RobotsRules;
-use crate::web::scope::Scope;
 use crate::web::sitemap;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::validators::Validators;
 
-/// An answer of a host that is overloaded hardly took longer than this.
-const ANSWER_MAX: Duration = Duration::from_secs(60);
-
-/// Finds in a stored answer what processing found in it when it came: URL, purpose, answer and
-/// scope in, findings out.
-pub type Find<'a> = dyn FnMut(&CanonicalUrl, Purpose<'_>, &Response, &Scope) -> Findings + 'a;
-
-/// Returns what `page` is looked at for, which `hops` led to: of one that was rendered, what the rendering has left is.
-pub(super) fn purpose_of<'a>(page: &'a ReplayedPage, hops: &'a Hops) -> Purpose<'a> {
-    let depth = page.depth;
-    match page.conversion.as_deref() {
-        Some(dom) => Purpose::Rendered { depth, hops, dom, outlinks: &page.outlinks },
-        None => Purpose::Page { depth, hops },
-    }
+/// A replay, which takes what it does again into the crawl.
+pub struct Replay<'a, 'f> {
+    pub admission: &'a mut Admission,
+    pub find: &'a mut Find<'f>,
+    /// Answers that pages asked for while they were rendered.
+    pub resources: u64,
 }
 
-/// The answer that brought `page`, whose head and body are taken out of it.
-pub(super) fn stored_response(page: &mut ReplayedPage) -> Response {
-    Response {
-        status: page.status,
-        reason: String::new(),
-        version: HttpVersion::Http11,
-        headers: std::mem::take(&mut page.headers),
-        body: std::mem::take(&mut page.body),
-        truncated: page.truncated,
-        address: page.ip,
-        request: Vec::new(),
-        started: page.time,
-        duration: Duration::ZERO,
-    }
-}
-
-impl Engine {
+impl Replay<'_, '_> {
     /// Replays everything that `recovery` finds; returns the number of pages.
-    pub fn replay(
-        &mut self,
-        mut recovery: Recovery,
-        find: &mut Find<'_>,
-        progress: &mut StartProgress<'_>,
-    ) -> Result<u64> {
-        self.fill_late_calendar(progress)?;
-        let seeds = self.note_seeds()?;
-        self.count_late_support(seeds, find, progress)?;
+    pub fn run(&mut self, mut recovery: Recovery, progress: &mut StartProgress<'_>) -> Result<u64> {
         let mut pages = 0;
         while let Some(page) = recovery.next(&mut self.admission.container)? {
-            self.admission.stores.arrival.now = self.admission.clock.now();
+            self.admission.stores.sink.now = self.admission.clock.now();
             let (done, total) = recovery.progress();
             progress(StartReads::Recovery, done, total);
-            self.replay_page(page, find)?;
+            self.page(page)?;
             pages += 1;
-            while self.admission.stores.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
+            while self.admission.stores.dispatch(RESULTS_PER_PUMP)? > 0 {}
             self.admission.collect_dropped()?;
         }
-        self.admission.stores.arrival.frontier.record_charges()?;
-        self.settle_quota();
+        self.admission.stores.sink.frontier.record_charges()?;
         Ok(pages)
     }
 
-    fn replay_page(&mut self, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
+    fn page(&mut self, mut page: ReplayedPage) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
         let keys = self.admission.home.keys.keys(&url);
         let key_maker = self.admission.home.keys.clone();
@@ -114,12 +79,12 @@ impl Engine {
             return Ok(());
         }
         let response = stored_response(&mut page);
-        self.replay_rest(keys.host, &response, page.robots);
+        self.admission.hold_back(keys.host, &response, page.robots);
         let scope = self.admission.scope.clone();
         if page.of_rendering {
             let hops = Hops::parse(&page.hops);
-            let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
-            return self.replay_resource(&url, &page, keys, findings, stored.record);
+            let findings = (self.find)(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
+            return self.resource(&url, &page, keys, findings, stored.record);
         }
         if page.robots {
             // after redirects, the rules are those of the origin that was asked first
@@ -127,8 +92,8 @@ impl Engine {
                 page.via.as_deref().and_then(|via| CanonicalUrl::parse(via).ok()).unwrap_or_else(|| url.clone());
             let hops = Hops::parse(&page.hops);
             let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth, hops: &hops };
-            let findings = find(&url, purpose, &response, &scope);
-            return self.replay_robots(&asked, &page, findings, stored.record);
+            let findings = (self.find)(&url, purpose, &response, &scope);
+            return self.robots(&asked, &page, findings, stored.record);
         }
         let retries = self.admission.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
@@ -136,15 +101,15 @@ impl Engine {
         let is_new = page.again.is_none_or(|again| again == Again::First);
         let pages = u64::from(is_new && verdict != Verdict::Retry);
         let bytes = if is_new { received } else { 0 };
-        self.admission.stores.arrival.frontier.charge(keys.origin, keys.domain, pages, bytes)?;
+        self.admission.stores.sink.frontier.charge(keys.origin, keys.domain, pages, bytes)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }
         // with other settings than when they came, two answers of one URL can both be its last
         let forced = page.again.is_some();
-        let is_first = self.admission.stores.arrival.replayed.insert((keys.key, forced));
+        let is_first = self.admission.stores.sink.replayed.insert((keys.key, forced));
         let hops = Hops::parse(&page.hops);
-        let mut findings = find(&url, purpose_of(&page, &hops), &response, &scope);
+        let mut findings = (self.find)(&url, purpose_of(&page, &hops), &response, &scope);
         let queued = QueuedUrl {
             depth: page.depth,
             hops,
@@ -180,7 +145,7 @@ impl Engine {
 
     /// Replays something that a rendered page asked for, in which processing found `findings`. It is no URL of the
     /// crawl by that, but what it names was admitted.
-    fn replay_resource(
+    fn resource(
         &mut self,
         url: &CanonicalUrl,
         page: &ReplayedPage,
@@ -190,40 +155,19 @@ impl Engine {
     ) -> Result<()> {
         let hops = Hops::parse(&page.hops);
         let of_page = resource_url(url, keys, Provenance { depth: page.depth, seed: page.seed, hops });
-        self.renderings.figures.resources += 1;
+        self.resources += 1;
         self.admission.route_found(&of_page, Findings { redirect: None, ..findings }, false, record)
     }
 
-    /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long
-    /// its answer took is not known any more; the whole rest from now on would be too long after a long pause.
-    pub(super) fn replay_rest(&mut self, name: Fingerprint, response: &Response, robots: bool) {
-        let overloaded = matches!(response.status, 429 | 503);
-        if !overloaded && response.status < 500 {
-            return;
-        }
-        let AdmissionSink { now, frontier, .. } = &mut self.admission.stores.arrival;
-        let asked = response.header("retry-after").and_then(|value| retry_after(&value, response.started));
-        // a robots.txt that cannot be had holds its host back in its own way
-        if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.pacing().overload_back_off())) {
-            frontier.hold(name, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
-        }
-    }
-
     /// The answer goes into the robots store, and to the host if it is active, so that it is not asked for again.
-    fn replay_robots(
-        &mut self,
-        asked: &CanonicalUrl,
-        page: &ReplayedPage,
-        findings: Findings,
-        record: u64,
-    ) -> Result<()> {
+    fn robots(&mut self, asked: &CanonicalUrl, page: &ReplayedPage, findings: Findings, record: u64) -> Result<()> {
         // a redirect says nothing by itself
         if (300..400).contains(&page.status) {
             return Ok(());
         }
         let Keys { origin, domain, .. } = self.admission.home.keys.keys(asked);
         let rules = RobotsRules::of_answer(page.status, findings.rules);
-        let AdmissionSink { now, frontier, anew, .. } = &mut self.admission.stores.arrival;
+        let AdmissionSink { now, frontier, anew, .. } = &mut self.admission.stores.sink;
         if rules.is_some() {
             frontier.charge(origin, domain, 0, page.body.len() as u64)?;
         }

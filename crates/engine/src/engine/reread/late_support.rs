@@ -10,15 +10,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::links_of;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::contract::{Purpose, Response};
 use crate::disk::scratch::{Scratch, Writer};
 use crate::disk::sorter::Sorter;
 use crate::disk::{Error, Result};
-use crate::engine::Engine;
-use crate::engine::recovery::Find;
+use crate::engine::admission::Admission;
 use crate::engine::start_reads::{StartProgress, StartReads};
+use crate::engine::stored::Find;
+use crate::engine::support::links_of;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::quarters_of;
 use crate::record::layout;
@@ -123,13 +123,21 @@ impl Links {
     }
 }
 
-impl Engine {
+/// The domains of seeds, and links of archived pages on their way to the store of pairs.
+pub struct LateSupport<'a, 'f> {
+    pub admission: &'a mut Admission,
+    /// Finds links.
+    pub find: &'a mut Find<'f>,
+    /// The domains of all seeds, where supporters are counted late.
+    pub seeds: HashSet<Fingerprint>,
+}
+
+impl LateSupport<'_, '_> {
     /// Notes the domains of seeds that were listed and may not be admitted yet, and of all where supporters are counted
-    /// late; returns these.
-    pub(in crate::engine) fn note_seeds(&mut self) -> Result<HashSet<Fingerprint>> {
-        let mut domains = HashSet::new();
+    /// late.
+    fn note_seeds(&mut self) -> Result<()> {
         if self.admission.stores.support.is_none() {
-            return Ok(domains);
+            return Ok(());
         }
         let (seeds, is_late) = (&mut self.admission.books.seeds, self.admission.stores.support_begins_late);
         let from = if is_late { 0 } else { seeds.admitted() };
@@ -137,21 +145,18 @@ impl Engine {
             let Some(seed) = seeds.get(number)?.filter(|_| !seeds.is_foreign(number)) else { continue };
             let Ok(url) = CanonicalUrl::parse(&seed.url) else { continue };
             let domain = self.admission.home.keys.keys(&url).domain;
-            self.admission.stores.arrival.frontier.note_seed(domain)?;
+            self.admission.stores.sink.frontier.note_seed(domain)?;
             if is_late {
-                domains.insert(domain);
+                self.seeds.insert(domain);
             }
         }
-        Ok(domains)
+        Ok(())
     }
 
-    /// Counts the links of archived pages, where that was not done when they came: up to those that are replayed.
-    pub(in crate::engine) fn count_late_support(
-        &mut self,
-        mut seeds: HashSet<Fingerprint>,
-        find: &mut Find<'_>,
-        progress: &mut StartProgress<'_>,
-    ) -> Result<()> {
+    /// Notes seeds, and counts the links of archived pages where that was not done when they came: up to those that are
+    /// replayed.
+    pub fn run(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
+        self.note_seeds()?;
         if !std::mem::take(&mut self.admission.stores.support_begins_late) || self.admission.container.pages() == 0 {
             return Ok(());
         }
@@ -165,13 +170,13 @@ impl Engine {
                 break;
             }
             match archive.page(&record) {
-                Ok(Some(page)) => self.gather_archived(&record, page, find, &mut seeds, &mut links)?,
+                Ok(Some(page)) => self.gather(&record, page, &mut links)?,
                 Ok(None) => {}
                 Err(error @ Error::Damaged { .. }) => tracing::warn!("{error}: the links of {} are lost", record.url),
                 Err(error) => return Err(error),
             }
         }
-        let links = Links::of(links, seeds)?;
+        let links = Links::of(links, std::mem::take(&mut self.seeds))?;
         let by_standing = self.admission.stores.by_standing;
         let mut counted = if by_standing { links.count()? } else { Counted::new() };
         links.for_each(&mut counted, &mut |_, Link { target, pair, .. }, worth| {
@@ -187,25 +192,18 @@ impl Engine {
     }
 
     /// Puts the pairs of an archived page into `links`; where a seed redirects to it, its domain is one of the `seeds`.
-    fn gather_archived(
-        &mut self,
-        record: &KeyRecord,
-        page: ReplayedPage,
-        find: &mut Find<'_>,
-        seeds: &mut HashSet<Fingerprint>,
-        links: &mut Sorter,
-    ) -> Result<()> {
+    fn gather(&mut self, record: &KeyRecord, page: ReplayedPage, links: &mut Sorter) -> Result<()> {
         let (address, of_seed) = (page.ip, !page.hops.contains(|hop| hop != 'R'));
         let retries = self.admission.settings.retries;
         let scope = self.admission.scope.clone();
         let mut find =
-            |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| find(url, purpose, response, &scope);
+            |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| (self.find)(url, purpose, response, &scope);
         let Some((keys, findings)) = links_of(page, record.robots, retries, &self.admission.home.keys, &mut find)
         else {
             return Ok(());
         };
-        if of_seed && seeds.insert(keys.domain) {
-            self.admission.stores.arrival.frontier.note_seed(keys.domain)?;
+        if of_seed && self.seeds.insert(keys.domain) {
+            self.admission.stores.sink.frontier.note_seed(keys.domain)?;
         }
         for (pair, target) in self.admission.plain_pairs_of(keys.domain, &findings, address) {
             links.push(&Link { target, pair, source: keys.domain }.to_bytes())?;

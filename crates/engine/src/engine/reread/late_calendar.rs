@@ -6,14 +6,14 @@
 //! its newest is found by sorting, for a look-up in the index would be a random read for each record. It is done again
 //! after a kill before the first checkpoint that has the calendar.
 
-use super::Compared;
 use crate::calendar::{Found, Past};
 use crate::clock::Time;
 use crate::container::{KeyRecord, Reader};
 use crate::disk::Result;
 use crate::disk::sorter::{Sorted, Sorter};
-use crate::engine::Engine;
+use crate::engine::admission::Admission;
 use crate::engine::discovery::queued;
+use crate::engine::recrawl::Compared;
 use crate::engine::start_reads::{StartProgress, StartReads};
 use crate::frontier::{Hops, QueuedUrl};
 use crate::record::layout;
@@ -23,9 +23,14 @@ use crate::web::url::CanonicalUrl;
 const SORT_BYTES: usize = 64 << 20;
 const NUMBER_BYTES: usize = 8;
 
-impl Engine {
-    /// Puts the pages of the archive into a calendar that is new, up to those that are replayed.
-    pub(in crate::engine) fn fill_late_calendar(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
+/// The pages of an archive, on their way into a calendar that is new.
+pub struct LateCalendar<'a> {
+    pub admission: &'a mut Admission,
+}
+
+impl LateCalendar<'_> {
+    /// Puts them there, up to those that are replayed, where the calendar begins late.
+    pub fn fill(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
         let is_wanted =
             self.admission.recrawls.as_mut().is_some_and(|recrawls| std::mem::take(&mut recrawls.begins_late));
         if !is_wanted || self.admission.container.pages() == 0 {
@@ -44,7 +49,7 @@ impl Engine {
             }
             progress(StartReads::Calendar, number, self.admission.container.pages());
             if next == Some(record.offset) {
-                pages += u64::from(self.put_into_calendar(&archive, &record, now)?);
+                pages += u64::from(self.put(&archive, &record, now)?);
                 next = newest.next()?.map(number_at);
             }
         }
@@ -53,7 +58,7 @@ impl Engine {
     }
 
     /// Plans the next visit of a page by its newest version; says whether it has one.
-    fn put_into_calendar(&mut self, archive: &Reader, record: &KeyRecord, now: Time) -> Result<bool> {
+    fn put(&mut self, archive: &Reader, record: &KeyRecord, now: Time) -> Result<bool> {
         let Ok(url) = CanonicalUrl::parse(&record.url) else { return Ok(false) };
         let keys = self.admission.home.keys.keys(&url);
         // its way from the seed, which limits look at

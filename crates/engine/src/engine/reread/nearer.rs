@@ -6,11 +6,11 @@
 //! is read once for each shorter way at most; its depth falls with each, so that there is an end. A page that is asked
 //! for still, or has no answer in the archive, has nothing to be read.
 
-use super::Engine;
-use super::discovery::queued;
-use super::recovery::{Find, purpose_of, stored_response};
 use crate::container::Reader;
 use crate::disk::{Error, Result};
+use crate::engine::admission::Admission;
+use crate::engine::discovery::queued;
+use crate::engine::stored::{Find, purpose_of, stored_response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QueuedUrl};
 use crate::record::layout;
@@ -19,18 +19,25 @@ use crate::web::url::CanonicalUrl;
 /// Pages that are read between two looks at the network.
 const READ_AT_ONCE: usize = 16;
 
-impl Engine {
-    /// Reads some of the pages again that wait for that. `find` finds their links.
-    pub fn read_nearer(&mut self, find: &mut Find<'_>) -> Result<()> {
-        if !self.has_nearer() {
-            return Ok(());
-        }
-        self.admission.stores.arrival.now = self.admission.clock.now();
-        self.checkpoints.note_change();
-        let archive = Reader::open(self.admission.home.disk.clone(), &self.admission.home.dir.join(layout::PAGES))?;
+/// Pages that wait to be read again, and the archive that has them.
+pub struct NearerPages<'a, 'f> {
+    admission: &'a mut Admission,
+    archive: Reader,
+    find: &'a mut Find<'f>,
+}
+
+impl<'a, 'f> NearerPages<'a, 'f> {
+    /// Opens the archive; `find` finds the links of pages.
+    pub fn open(admission: &'a mut Admission, find: &'a mut Find<'f>) -> Result<Self> {
+        let archive = Reader::open(admission.home.disk.clone(), &admission.home.dir.join(layout::PAGES))?;
+        Ok(NearerPages { admission, archive, find })
+    }
+
+    /// Reads some of them.
+    pub fn read_some(&mut self) -> Result<()> {
         for _ in 0..READ_AT_ONCE {
-            let Some((key, depth)) = self.admission.stores.arrival.depths.take_waiting() else { break };
-            match self.read_nearer_page(&archive, key, depth, find) {
+            let Some((key, depth)) = self.admission.stores.sink.depths.take_waiting() else { break };
+            match self.read(key, depth) {
                 // what cannot be read names nothing
                 Err(error @ Error::Damaged { .. }) => tracing::warn!("{error}: the links of a page are not read again"),
                 done => done?,
@@ -39,20 +46,15 @@ impl Engine {
         self.admission.collect_dropped()
     }
 
-    /// True if pages wait to be read again, in a crawl that goes on.
-    pub(super) fn has_nearer(&self) -> bool {
-        self.course.is_crawling() && self.admission.stores.arrival.depths.are_waiting()
-    }
-
-    fn read_nearer_page(&mut self, archive: &Reader, key: Fingerprint, depth: u16, find: &mut Find<'_>) -> Result<()> {
-        let record = archive.newest_of_key(key)?.filter(|record| !record.robots && !record.of_rendering);
+    fn read(&mut self, key: Fingerprint, depth: u16) -> Result<()> {
+        let record = self.archive.newest_of_key(key)?.filter(|record| !record.robots && !record.of_rendering);
         let Some(record) = record else { return Ok(()) };
-        let Some(mut page) = archive.page(&record)? else { return Ok(()) };
+        let Some(mut page) = self.archive.page(&record)? else { return Ok(()) };
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
         page.depth = depth;
         let hops = Hops::parse(&page.hops);
         let (response, scope) = (stored_response(&mut page), self.admission.scope.clone());
-        let mut findings = find(&url, purpose_of(&page, &hops), &response, &scope);
+        let mut findings = (self.find)(&url, purpose_of(&page, &hops), &response, &scope);
         let url =
             QueuedUrl { depth, hops, seed: page.seed, ..queued(url.as_str(), self.admission.home.keys.keys(&url)) };
         // what leads nowhere does not by a shorter way
