@@ -29,8 +29,8 @@
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings | `web` |
 //! | `connections` | the bounded number of connections to a server of this process | |
 //! | [`text`] | text for people: figures with units, foreign text made harmless | `contract` |
-//! | `table` | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet | |
-//! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes | |
+//! | `table` | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet | `analysis` |
+//! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes | `analysis` |
 //! | [`similar`] | texts that are nearly the same, by sorts of their signatures | `core` |
 //! | [`reading`] | pages as people read them: trees within limits, main content, Markdown | `core` |
 //! | [`store`] | objects by name, in a store that machines share | `cluster` |
@@ -60,7 +60,7 @@
 //! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked | |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail | |
 //! | [`crawl`] | the wiring: start, signals, stop; what is reported beside a crawl: explain, verify, reports, plan | |
-//! | `audit` | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them | |
+//! | `audit` | what is wrong with a site, by what a crawl has stored: findings, and reports of them | `analysis` |
 //! | [`cli`] | the command line | |
 //! | `fuzzing` | drives every parser of foreign bytes; in no release | |
 //!
@@ -72,10 +72,12 @@
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
-//! and `contract` ◄ `archive`, which know no engine. This one wires them together.
+//! and `contract` ◄ `archive` ◄ `analysis`, which know no engine. This one wires them together.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
+pub use crawler_analysis::graph;
+use crawler_analysis::{audit, table};
 pub use crawler_archive as archive;
 pub use crawler_archive::dirs;
 pub use crawler_cluster::{cluster, node, ship, store};
@@ -85,7 +87,6 @@ pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
-mod audit;
 pub mod cli;
 pub mod config;
 mod connections;
@@ -93,8 +94,6 @@ mod console;
 pub mod crawl;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
-pub mod graph;
 mod report;
 pub mod simulator;
 pub mod simweb;
-mod table;

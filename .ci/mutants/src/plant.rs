@@ -32,8 +32,9 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 8] = [
+pub const CRATES: [&str; 9] = [
     "src",
+    "crates/analysis/src",
     "crates/archive/src",
     "crates/cluster/src",
     "crates/contract/src",

@@ -122,7 +122,6 @@ pub enum Format {
     /// A database of one table.
     Sqlite,
     /// A file of Apache Parquet.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "a program without it makes none"))]
     Parquet,
 }
 
