@@ -48,9 +48,6 @@ const TUPLES_MAX: usize = 20;
 /// fall.
 const LARGE_TYPES: &[Exception] = &[
     Exception { module: "browser", name: "Page", size: Size { methods: 31, files: 5 } },
-    Exception { module: "cluster", name: "EtcdCrawl", size: Size { methods: 26, files: 5 } },
-    Exception { module: "container", name: "Container", size: Size { methods: 41, files: 4 } },
-    Exception { module: "container", name: "Reader", size: Size { methods: 34, files: 4 } },
     Exception { module: "process", name: "Processor", size: Size { methods: 32, files: 6 } },
 ];
 
