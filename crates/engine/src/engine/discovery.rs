@@ -131,8 +131,8 @@ fn priority(depth: u16, embedded: bool) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontier::Hops;
     use crate::fingerprint::Fingerprinter;
+    use crate::frontier::Hops;
     use crate::web::scope::{Requisites, ScopeOptions};
 
     fn keys() -> KeyMaker {
