@@ -83,10 +83,7 @@ const GONE_FROM_TYPES: &[&str] = &["hands", "room", "rooms", "word"];
 /// Names that keep one of these words.
 const KEPT: &[Kept] = &[
     Kept { name: "WordTable", reason: "its words are those of a machine" },
-    Kept { name: "are_under_way", reason: "checkpoints in progress; to be renamed" },
     Kept { name: "check_rests", reason: "it checks the files rests.gN" },
-    Kept { name: "heard", reason: "a result that a check has; to be renamed" },
-    Kept { name: "meet", reason: "a step in the join of two streams; to be renamed" },
 ];
 
 /// Fails with all `problems`, one a line.
