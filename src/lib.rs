@@ -51,7 +51,7 @@
 //! | [`fetch`] | requests on tokio | `fetch` |
 //! | [`process`] | threads that find links and build records | `fetch` |
 //! | [`render`] | pages in browsers whose every request the engine answers | `fetch` |
-//! | [`simweb`] | a synthetic web on loopback that knows the right result | |
+//! | [`simweb`] | a synthetic web on loopback that knows the right result | `simweb` |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
 //! | `report` | display, closing statistics, metrics | |
 //! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked | |
@@ -69,8 +69,8 @@
 //! binary, its tests and benchmarks; their items may change or go with any version.
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
-//! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`,
-//! which knows no engine. This one wires them together.
+//! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
+//! and `contract` ◄ `simweb`, which know no engine. This one wires them together.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
@@ -79,6 +79,7 @@ pub use crawler_contract::{contract, exchange, record, text};
 pub use crawler_core::{calendar, container, disk, drum, frontier, politeness, reading, shard, similar, warc};
 pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
+pub use crawler_simweb::simweb;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 pub mod archive;
@@ -93,5 +94,4 @@ pub mod fuzzing;
 pub mod graph;
 mod report;
 pub mod simulator;
-pub mod simweb;
 mod table;
