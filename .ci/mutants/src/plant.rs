@@ -32,13 +32,15 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 7] = [
+pub const CRATES: [&str; 9] = [
     "src",
     "crates/cluster/src",
     "crates/contract/src",
     "crates/core/src",
     "crates/engine/src",
     "crates/fetch/src",
+    "crates/simulator/src",
+    "crates/simweb/src",
     "crates/web/src",
 ];
 
