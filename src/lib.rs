@@ -54,11 +54,11 @@
 //! | [`fetch`] | requests on tokio | `fetch` |
 //! | [`process`] | threads that find links and build records | `fetch` |
 //! | [`render`] | pages in browsers whose every request the engine answers | `fetch` |
-//! | [`simweb`] | a synthetic web on loopback that knows the right result | |
+//! | [`simweb`] | a synthetic web on loopback that knows the right result | `simweb` |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
 //! | `report` | display, closing statistics, metrics | |
 //! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked | |
-//! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail | |
+//! | `simulator` | whole crawls in virtual time, on a disk and a network that fail; for tests only | `simulator` |
 //! | [`crawl`] | the wiring: start, signals, stop; what is reported beside a crawl: explain, verify, reports, plan | |
 //! | `audit` | what is wrong with a site, by what a crawl has stored: findings, and reports of them | `analysis` |
 //! | [`cli`] | the command line | |
@@ -72,7 +72,8 @@
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
-//! and `contract` ◄ `archive` ◄ `analysis`, which know no engine. This one wires them together.
+//! and `contract` ◄ `archive` ◄ `analysis` and `contract` ◄ `simweb`, which know no engine. This one wires them
+//! together. `simulator` is above all of them and beside this one, whose tests and benchmarks use it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
@@ -85,6 +86,7 @@ pub use crawler_contract::{checkpoint, contract, exchange, record, text};
 pub use crawler_core::{calendar, container, disk, drum, frontier, politeness, reading, shard, similar, warc};
 pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
+pub use crawler_simweb::simweb;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 pub mod cli;
@@ -95,5 +97,3 @@ pub mod crawl;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod report;
-pub mod simulator;
-pub mod simweb;

@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::Result;
 use crawler::calendar::Mode;
 use crawler::clock::Time;
-use crawler::simulator::{Fresh, FreshOptions, keep_fresh};
 use crawler::simweb::Changes;
+use crawler_simulator::simulator::{Fresh, FreshOptions, keep_fresh};
 
 use crate::run::{Day, Run, count_copy, run};
 use crate::{DAYS, HOUR, LEARNT, PAGES, compare, mean, model, options, print_head};

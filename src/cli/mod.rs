@@ -24,7 +24,6 @@ mod exit;
 mod explain;
 mod export;
 mod extract;
-mod faults;
 mod follow;
 mod forget;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -13,7 +13,6 @@ use anyhow::Context;
 use clap::Args;
 
 use super::UsageError;
-use super::faults::Machines;
 use crate::disk::Aside;
 use crate::simweb::{
     Expected, FarmKind, Limits, Request, Shares, SimOptions, SimWeb, Timeline, TrapKind, judge, largest_concurrency,
@@ -148,30 +147,6 @@ pub struct SimulateArgs {
     /// End after this many seconds instead of with Ctrl-C.
     #[arg(long = "for", value_name = "SECONDS")]
     pub seconds: Option<u64>,
-    /// Crawl small webs in virtual time instead, on a disk and a network that fail, and check the crash contract.
-    #[arg(long)]
-    pub faults: bool,
-    /// Range of seeds for --faults, without its end; from 1,000,000 on with limits, budgets, rates, depths and
-    /// scopes, from 2,000,000 on also with what pages embed from other domains, from 3,000,000 on with pages that
-    /// change and are fetched again.
-    #[arg(long, value_name = "A..B", default_value = "0..1000")]
-    #[arg(value_parser = super::faults::cases, requires = "faults")]
-    pub cases: std::ops::Range<u64>,
-    /// Shards of the simulated crawls.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "faults")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub shards: u32,
-    /// Machines of the simulated crawls, which share their shards: two shards at least, and seeds below 1000000.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "faults")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
-    pub nodes: u32,
-    /// Let the simulated crawler make a mistake, to see that the check finds it.
-    #[arg(long, value_name = "MISTAKE", requires = "faults")]
-    pub mistake: Option<crate::simulator::Mistake>,
-    /// Write one line per seed with a checksum of its requests and its changes of the disk. Two versions that behave
-    /// alike write the same lines.
-    #[arg(long, value_name = "FILE", requires = "faults")]
-    pub checksums: Option<PathBuf>,
 }
 
 impl SimulateArgs {
@@ -259,13 +234,6 @@ impl SimulateArgs {
 
 /// Runs `crawler simulate` to its end.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
-    if args.faults {
-        if args.nodes > 1 && (args.shards == 1 || args.cases.end > crate::simulator::WIDE_FROM) {
-            return Err(UsageError::because("--nodes needs --shards 2 or more, and --cases below 1000000"));
-        }
-        let on = Machines { shards: args.shards, nodes: args.nodes };
-        return super::faults::run(args.cases.clone(), on, args.mistake, args.checksums.as_deref());
-    }
     let web = SimWeb::start(args.options()).map_err(|e| match e.kind() {
         // options that no web can be made of
         std::io::ErrorKind::InvalidInput => UsageError::because(e.to_string()),

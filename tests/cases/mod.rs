@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crawler::simulator::{Broken, Clause, Held, Mistake, run_in_shards, run_on_nodes};
+use crawler_simulator::simulator::{Broken, Clause, Held, Mistake, run_in_shards, run_on_nodes};
 
 /// Number of shards of the crawls on several machines.
 pub const SHARDS: u32 = 4;

@@ -328,9 +328,6 @@ fn every_mistake_is_told_with_what_to_write() {
         ("follow none", "no crawl in none"),
         ("simulate --latency 5", "--latency"),
         ("simulate --trap-kinds hole", "--trap-kinds"),
-        ("simulate --cases 0..1", "--faults"),
-        ("simulate --faults --cases 5..1", "0..1000"),
-        ("simulate --faults --mistake none", "--mistake"),
         ("--seeds seeds.txt --dir seeds.txt", "is a file"),
         ("--config crawler.toml", "nothing to crawl"),
     ] {
@@ -427,17 +424,4 @@ fn simulate_takes_all_its_options() {
     for name in ["seeds.txt", "crawler.toml", "expected.txt", "requests.jsonl"] {
         assert!(dir.path().join("web").join(name).exists(), "{name}");
     }
-    let args = ["simulate", "--faults", "--cases", "0..2", "--shards", "2", "--checksums", "checksums.txt"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
-    let output = command.args(args).current_dir(dir.path()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let checksums = fs::read_to_string(dir.path().join("checksums.txt")).unwrap();
-    let seeds: Vec<&str> = checksums.lines().filter_map(|line| Some(line.split_once(' ')?.0)).collect();
-    assert_eq!(seeds, ["0", "1"]);
-    let args = ["simulate", "--faults", "--cases", "0..2", "--shards", "2", "--nodes", "2"];
-    let output = Command::new(env!("CARGO_BIN_EXE_crawler")).args(args).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && told.contains(" take-overs, "), "{told}");
-    let alone = Command::new(env!("CARGO_BIN_EXE_crawler")).args(["simulate", "--faults", "--nodes", "2"]).output();
-    assert!(String::from_utf8_lossy(&alone.unwrap().stderr).contains("--nodes needs --shards 2 or more"));
 }

@@ -1,7 +1,7 @@
 //! Moments at which checkpoints, merges, replays and hosts that leave meet a kill.
 //!
 //! Each is a crawl that is brought to that moment on purpose, killed there, and has to end with every page, none of
-//! which is asked for twice once its answer was stored. The simulator (`crawler simulate --faults`) meets them, and
+//! which is asked for twice once its answer was stored. The simulator (`crates/simulator`) meets them, and
 //! many others, by chance.
 
 use super::*;

@@ -4,7 +4,7 @@
 mod cases;
 
 use cases::{found_by, hold, hold_on_nodes};
-use crawler::simulator::{
+use crawler_simulator::simulator::{
     AGAIN_FROM, Clause, Mistake, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM, run_in_shards,
 };
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use cases::{NODES, SHARDS, found_by, found_on_nodes, hold, hold_on_nodes};
-use crawler::simulator::{
+use crawler_simulator::simulator::{
     AGAIN_FROM, BEGIN, Broad, BroadOptions, Clause, FreshOptions, Mistake, RENDERED_FROM, REQUISITES_FROM,
     SUPPORTED_FROM, WALLS_FROM, WIDE_FROM, crawl_broadly, keep_fresh, run, run_in_shards, run_on_nodes,
 };

@@ -32,7 +32,7 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 9] = [
+pub const CRATES: [&str; 11] = [
     "src",
     "crates/analysis/src",
     "crates/archive/src",
@@ -41,6 +41,8 @@ pub const CRATES: [&str; 9] = [
     "crates/core/src",
     "crates/engine/src",
     "crates/fetch/src",
+    "crates/simulator/src",
+    "crates/simweb/src",
     "crates/web/src",
 ];
 

@@ -86,7 +86,7 @@ impl Join {
     }
 
     /// `key` is known, larger than those before. `absent` gets what lies before it and is not.
-    pub(super) fn meet(&mut self, key: u64, absent: &mut dyn FnMut(KeyRef)) -> Result<()> {
+    pub(super) fn advance_to(&mut self, key: u64, absent: &mut dyn FnMut(KeyRef)) -> Result<()> {
         while let Some(line) = self.head.filter(|line| line.key <= key) {
             if line.key < key && !self.is_other(line.key)? {
                 absent(line);
@@ -130,7 +130,7 @@ mod tests {
         join.begin(sorted(&[0, 5, 8])).unwrap();
         let mut absent = Vec::new();
         for key in [1, 3, 6] {
-            join.meet(key, &mut |line| absent.push(line)).unwrap();
+            join.advance_to(key, &mut |line| absent.push(line)).unwrap();
         }
         assert_eq!(absent, [KeyRef::page(4, 77)]);
         join.end(&mut |line| {

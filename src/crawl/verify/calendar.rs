@@ -37,7 +37,7 @@ impl Stores<'_, '_> {
                 self.report.summary.files += files.len() as u64;
             }
             let in_memory = check.memory(&mut |due, bytes| self.record(due, bytes, &cut.path));
-            self.heard(in_memory)?;
+            self.take_fault(in_memory)?;
             for (slot, (path, bytes)) in files.iter().enumerate() {
                 match check.slot(slot, &mut |due, bytes| self.record(due, bytes, path)) {
                     // slots of a newer checkpoint are others
@@ -56,7 +56,8 @@ impl Stores<'_, '_> {
         }
     }
 
-    fn heard(&mut self, done: Result<()>) -> Result<()> {
+    /// Notes damage that came of `done`; other errors are passed on.
+    fn take_fault(&mut self, done: Result<()>) -> Result<()> {
         match done {
             Err(error) if is_fault(&error) => self.tell(error),
             done => done?,

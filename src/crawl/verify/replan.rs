@@ -158,21 +158,8 @@ impl Filling<'_> {
         let keys = self.of.maker.keys(&url);
         let way = page.map(|page| (page.depth, Hops::parse(&page.hops), page.seed));
         let (depth, hops, seed) = way.unwrap_or_default();
-        Ok(Some(QueuedUrl {
-            url: url.as_str().into(),
-            key: keys.key,
-            origin: keys.origin,
-            host: keys.host,
-            domain: keys.domain,
-            priority: DUE_PRIORITY,
-            depth,
-            hops,
-            attempts: 0,
-            via: 0,
-            seed,
-            forced: true,
-            recrawl: None,
-        }))
+        let of_url = QueuedUrl::of(url.as_str(), keys);
+        Ok(Some(QueuedUrl { priority: DUE_PRIORITY, depth, hops, seed, forced: true, ..of_url }))
     }
 }
 

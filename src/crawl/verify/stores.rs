@@ -463,7 +463,7 @@ impl<'a, 'r> Stores<'a, 'r> {
                         missing.push(line);
                     }
                 };
-                check.repository::<()>(bucket, &mut |key, ()| join.meet(key, &mut absent), &mut faults)?;
+                check.repository::<()>(bucket, &mut |key, ()| join.advance_to(key, &mut absent), &mut faults)?;
                 if self.is_superseded(&faults)? {
                     continue 'cuts;
                 }
@@ -524,7 +524,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         };
         for record in keys.scan_to(0, key_bytes) {
             match record {
-                Ok(record) => vias.meet(record.offset, &mut note)?,
+                Ok(record) => vias.advance_to(record.offset, &mut note)?,
                 Err(error) if is_fault(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }

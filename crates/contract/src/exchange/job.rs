@@ -94,18 +94,13 @@ fn queued(link: &Link, sender: Shard, keys: &KeyMaker) -> Option<QueuedUrl> {
     let keys = keys.keys(&url);
     let from = &link.from;
     Some(QueuedUrl {
-        url: link.url.clone(),
-        key: keys.key,
-        origin: keys.origin,
-        host: keys.host,
-        domain: keys.domain,
         priority: from.priority,
         depth: from.depth,
         hops: from.hops.clone(),
-        attempts: 0,
         via: from.via.checked_sub(1).map_or(0, |offset| sender.via(offset)),
         seed: from.seed,
         forced: from.round.is_some(),
         recrawl: from.recrawl.clone(),
+        ..QueuedUrl::of(&link.url, keys)
     })
 }

@@ -7,10 +7,12 @@
 use super::keys::KeyRecord;
 use super::reader::{Reader, StoredResponse};
 use super::renewed::{Form, Original, Renewed};
-use super::revisits::value;
+use super::replayed::{ReplayedPage, page_of};
 use super::values;
+use super::versions::value;
 use crate::disk::{DiskFile, Error, Result};
 use crate::warc::{Compression, Encoder, Record, RecordReader, format_date};
+use crate::web::statements::Statements;
 
 /// Bytes in which the record before is looked for, step by step; heads of a few hundred bytes are the rule.
 const WINDOWS_BYTES: [u64; 5] = [4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20];
@@ -37,6 +39,35 @@ pub struct StoredRecord {
 }
 
 impl Reader {
+    /// The page that `key` leads to, with all that its exchange says of it, so that its links can be found again, and
+    /// with the body that it refers to where it is a revisit; nothing where its metadata
+    /// is gone, or its body is in another archive.
+    pub fn page(&self, key: &KeyRecord) -> Result<Option<ReplayedPage>> {
+        if key.is_external {
+            return Ok(None);
+        }
+        let records = self.exchange(key)?;
+        let mut records: Vec<_> = records.into_iter().map(|stored| stored.record).collect();
+        let Some(answer) = records.pop() else { return Ok(None) };
+        if records.first().is_none_or(|first| first.kind() != "metadata") {
+            return Ok(None);
+        }
+        let Some(page) = page_of(key.file, &records, &answer) else { return Ok(None) };
+        Ok(Some(match page.refers_to {
+            None => page,
+            Some(_) => ReplayedPage { body: self.response(key)?.body, mime: key.mime.clone(), ..page },
+        }))
+    }
+
+    /// Reads the statements about the use of a page. The flag in key.dat says whether a record has any, so that only
+    /// those are read.
+    pub fn statements(&self, record: &KeyRecord) -> Result<Statements> {
+        if !record.has_statements {
+            return Ok(Statements::default());
+        }
+        Ok(self.metadata(record)?.map(|metadata| Statements::parse(&metadata.block)).unwrap_or_default())
+    }
+
     /// The records of the exchange that `key` leads to, in the order of the file; the last one is the answer's.
     /// All are whole: checksums and lengths were verified.
     pub fn exchange(&self, key: &KeyRecord) -> Result<Vec<StoredRecord>> {

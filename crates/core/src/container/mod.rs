@@ -29,9 +29,7 @@
 //! whole exchange, and hands the exchanges to the engine, which takes them back in with [`Container::readopt`].
 
 pub mod address;
-mod archived;
 mod boot;
-mod condition;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
@@ -56,14 +54,13 @@ mod resync;
 pub mod retention;
 #[cfg(test)]
 mod revisit_tests;
-mod revisits;
-mod statements;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod unfinished;
 mod values;
 mod verify;
+mod versions;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -77,7 +74,6 @@ use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::warc::{Compression, Encoder, Profile, RevisitDraft};
 use address::AddressFile;
-pub use condition::Condition;
 use digests::Digests;
 pub use exchange::StoredRecord;
 pub use index::make_addresses;
@@ -96,6 +92,7 @@ pub use unfinished::is_being_rebuilt;
 use values::ValueFiles;
 pub use values::WarcInfo;
 pub use verify::{Finding, Report, Standing, Summary, verify};
+pub use versions::Condition;
 
 /// Bytes of memory that a new slot takes: in a map just behind its doubling, one half of the time together with the map
 /// before it.

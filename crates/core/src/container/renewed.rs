@@ -2,7 +2,7 @@
 //! payload, and for other programs, which take status and headers from a revisit's own head and know no 304.
 
 use super::keys::KeyRecord;
-use super::revisits::Value;
+use super::versions::Value;
 use crate::warc::{
     Encoder, Header, Profile, Record, Truncation, WAS_REVISIT_FIELD, format_date, head_of, is_packed, parse_http_head,
     with_field,

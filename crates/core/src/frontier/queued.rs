@@ -9,6 +9,7 @@ use super::wire::{self, Reader};
 use crate::calendar::Recrawl;
 use crate::drum::Aux;
 use crate::fingerprint::Fingerprint;
+use crate::web::url::Keys;
 
 /// A URL that was admitted: everything that it needs from URL-seen to the fetch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,25 @@ const FLAG_FORCED: u8 = 1;
 const FLAG_RECRAWL: u8 = 2;
 
 impl QueuedUrl {
+    /// The URL `url`, in the fetch form, without a history.
+    pub fn of(url: &str, keys: Keys) -> Self {
+        QueuedUrl {
+            url: url.into(),
+            key: keys.key,
+            origin: keys.origin,
+            host: keys.host,
+            domain: keys.domain,
+            priority: 0,
+            depth: 0,
+            hops: Hops::default(),
+            attempts: 0,
+            via: 0,
+            seed: 0,
+            forced: false,
+            recrawl: None,
+        }
+    }
+
     /// Returns whether it is fetched again because somebody wants that now, and not because it is due: what it leads to
     /// is wanted too.
     pub fn is_of_round(&self) -> bool {

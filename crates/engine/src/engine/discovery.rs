@@ -3,7 +3,7 @@
 
 use crate::calendar::Recrawl;
 use crate::contract::FoundLink;
-use crate::frontier::{Hops, Provenance, QueuedUrl};
+use crate::frontier::{Provenance, QueuedUrl};
 use crate::shard::Shard;
 use crate::web::html::LinkKind;
 use crate::web::scope::Scope;
@@ -57,7 +57,7 @@ impl Discovery<'_> {
     pub(super) fn into_url(self, keys: &KeyMaker, scope: &Scope, shard: Shard) -> QueuedUrl {
         match self {
             Discovery::Seed { number, url, forced } | Discovery::Fallback { number, url, forced } => {
-                QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys.keys(url)) }
+                QueuedUrl { seed: number, forced, ..QueuedUrl::of(url.as_str(), keys.keys(url)) }
             }
             Discovery::Link { parent: Parent { url: parent, record, .. }, link } => {
                 let (below, depth) = (parent.depth.saturating_add(1), depth_of(link.kind, parent, scope));
@@ -77,7 +77,7 @@ impl Discovery<'_> {
                     seed: parent.seed,
                     // an index that is read again is read with all that it names
                     forced: parent.is_of_round() && link.kind == LinkKind::Sitemap,
-                    ..queued(&link.url, link.keys)
+                    ..QueuedUrl::of(&link.url, link.keys)
                 }
             }
             // at the depth of the URL that waited for robots.txt, so that its entries count like links of that URL, and
@@ -88,7 +88,7 @@ impl Discovery<'_> {
                 hops: provenance.hops.then('M'),
                 via: shard.via(record),
                 seed: provenance.seed,
-                ..queued(&link.url, link.keys)
+                ..QueuedUrl::of(&link.url, link.keys)
             },
             // a URL like any other, at the depth of the one that redirects
             Discovery::Redirect { parent: Parent { url: parent, record, .. }, target, keys } => QueuedUrl {
@@ -99,7 +99,7 @@ impl Discovery<'_> {
                 seed: parent.seed,
                 // a page that is due leads to one that is due by itself
                 forced: parent.is_of_round(),
-                ..queued(target.as_str(), keys)
+                ..QueuedUrl::of(target.as_str(), keys)
             },
         }
     }
@@ -115,29 +115,10 @@ pub(super) fn depth_of(kind: LinkKind, parent: &QueuedUrl, scope: &Scope) -> u16
     }
 }
 
-/// A URL without a history.
-pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
-    QueuedUrl {
-        url: url.into(),
-        key: keys.key,
-        origin: keys.origin,
-        host: keys.host,
-        domain: keys.domain,
-        priority: 0,
-        depth: 0,
-        hops: Hops::default(),
-        attempts: 0,
-        via: 0,
-        seed: 0,
-        forced: false,
-        recrawl: None,
-    }
-}
-
 /// Something that a rendered page asks for, as the URL that its links descend from.
 pub(super) fn resource_url(url: &CanonicalUrl, keys: Keys, provenance: Provenance) -> QueuedUrl {
     let Provenance { depth, seed, hops } = provenance;
-    QueuedUrl { depth, seed, hops, ..queued(url.as_str(), keys) }
+    QueuedUrl { depth, seed, hops, ..QueuedUrl::of(url.as_str(), keys) }
 }
 
 /// Seeds have 0; then comes depth by depth, in each what pages embed before what they link to. Links beside the content
@@ -151,6 +132,7 @@ fn priority(depth: u16, embedded: bool) -> u8 {
 mod tests {
     use super::*;
     use crate::fingerprint::Fingerprinter;
+    use crate::frontier::Hops;
     use crate::web::scope::{Requisites, ScopeOptions};
 
     fn keys() -> KeyMaker {
@@ -170,7 +152,7 @@ mod tests {
     fn page(keys: &KeyMaker) -> QueuedUrl {
         let url = url("http://a.example/page");
         let hops = Hops::parse("LL");
-        QueuedUrl { depth: 2, hops, priority: 5, seed: 7, forced: true, ..queued(url.as_str(), keys.keys(&url)) }
+        QueuedUrl { depth: 2, hops, priority: 5, seed: 7, forced: true, ..QueuedUrl::of(url.as_str(), keys.keys(&url)) }
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Engine {
             Phase::Stopping { finish, deadline } if self.is_at_rest() || now >= deadline => {
                 self.course.close(finish);
             }
-            Phase::Closing { finish } if !self.checkpoints.are_under_way() => {
+            Phase::Closing { finish } if !self.checkpoints.are_in_progress() => {
                 self.cut(now, Some(finish))?;
             }
             _ => {}

@@ -379,7 +379,7 @@ impl Engine {
 
     /// True if requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
     pub(super) fn may_request_now(&self) -> bool {
-        let is_full = self.checkpoints.are_under_way() && self.admission.container.is_full();
+        let is_full = self.checkpoints.are_in_progress() && self.admission.container.is_full();
         let is_behind = self.admission.settings.behind_max.is_some()
             && self.checkpoints.are_behind(self.admission.settings.behind_max, self.admission.clock.elapsed());
         !is_full

@@ -52,7 +52,6 @@ impl PatternBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::discovery::queued;
     use crate::fingerprint::Fingerprinter;
     use crate::frontier::Hops;
     use crate::web::url::CanonicalUrl;
@@ -63,7 +62,7 @@ mod tests {
 
     fn link(keys: &KeyMaker, url: &str) -> QueuedUrl {
         let url = CanonicalUrl::parse(url).unwrap();
-        QueuedUrl { hops: Hops::default().then('L'), ..queued(url.as_str(), keys.keys(&url)) }
+        QueuedUrl { hops: Hops::default().then('L'), ..QueuedUrl::of(url.as_str(), keys.keys(&url)) }
     }
 
     #[test]
@@ -76,7 +75,7 @@ mod tests {
         let others = (0..300).filter(|n| budget.admits(&link(&keys, &format!("http://b{n}/1/2")))).count();
         let seeds = (0..300).filter(|n| {
             let url = CanonicalUrl::parse(&format!("http://a/1/{n}")).unwrap();
-            budget.admits(&queued(url.as_str(), keys.keys(&url)))
+            budget.admits(&QueuedUrl::of(url.as_str(), keys.keys(&url)))
         });
         assert_eq!((articles, others, seeds.count()), (300, 300, 300));
         let mut unlimited = PatternBudget::open(keys.clone(), None, &[]).unwrap();

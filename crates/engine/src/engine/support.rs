@@ -31,16 +31,13 @@
 use std::net::IpAddr;
 
 use super::checkpoint::Checkpoint;
-use super::discovery::queued;
-use super::stored::purpose_of;
-use crate::clock::Time;
+use super::stored::{purpose_of, stored_response};
 use crate::container::ReplayedPage;
 use crate::contract::{Findings, Purpose, Response};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
+use crate::frontier::{Hops, QUARTERS, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
 use crate::record::layout::StoreName;
-use crate::warc::HttpVersion;
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
@@ -108,25 +105,12 @@ pub fn links_of(
     let is_page = !is_robots && !page.is_external && !page.of_rendering;
     let url = CanonicalUrl::parse(&page.url).ok().filter(|_| is_page)?;
     let hops = Hops::parse(&page.hops);
-    let (headers, body) = (std::mem::take(&mut page.headers), std::mem::take(&mut page.body));
-    let response = Response {
-        status: page.status,
-        reason: String::new(),
-        version: HttpVersion::Http11,
-        headers,
-        body,
-        truncated: page.truncated,
-        address: page.ip,
-        request: Vec::new(),
-        started: Time::ZERO,
-        duration: std::time::Duration::ZERO,
-    };
+    let response = stored_response(&mut page);
     if judge_answer(page.status, response.is_interrupted(), page.attempt, retries) == Verdict::Retry {
         return None;
     }
     let findings = find(&url, purpose_of(&page, &hops), &response);
-    let QueuedUrl { key, origin, host, domain, .. } = queued(url.as_str(), keys.keys(&url));
-    Some((Keys { key, origin, host, domain }, findings))
+    Some((keys.keys(&url), findings))
 }
 
 #[cfg(test)]

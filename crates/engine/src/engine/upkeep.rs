@@ -204,7 +204,7 @@ impl Engine {
     /// where there is no reason for one.
     pub(super) fn early_cut_due(&mut self) -> Option<Time> {
         self.admission.exchange.as_ref()?;
-        if !self.course.is_crawling() || self.checkpoints.are_under_way() {
+        if !self.course.is_crawling() || self.checkpoints.are_in_progress() {
             return None;
         }
         let idle = self.idle();

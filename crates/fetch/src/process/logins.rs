@@ -4,15 +4,12 @@
 
 use std::borrow::Cow;
 
-use super::{Processor, asked_to_wait};
-use crate::contract::{
-    CookieUse, FetchJob, Findings, HeldPermits, LoginFindings, LoginStep, Message, Processed, Response, Target,
-};
+use super::Processor;
+use crate::contract::{CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Target};
 use crate::warc::{Header, Records, payload_sha1};
 use crate::web::charset;
 use crate::web::cookies::redacted;
 use crate::web::login::{PAGE_BYTES_MAX, Sign, SignEvidence, form, has_element};
-use crate::web::mime;
 use crate::web::secret::REDACTED;
 use crate::web::url::CanonicalUrl;
 
@@ -49,25 +46,8 @@ impl Processor {
             findings.login = Some(Box::new(LoginFindings { form, has_success }));
         }
         let records = Records::none(payload_sha1(&response.body), response.body.len() as u64);
-        let mime = mime::essence(response.content_type().as_deref());
         response.body = Vec::new();
-        let keys = self.options.keys.keys(&job.url);
-        let (retry_after, has_statements, permits) = (asked_to_wait(&response), false, HeldPermits::default());
-        let (to_render, rendered, resource) = (None, None, None);
-        Processed {
-            job,
-            keys,
-            response,
-            mime,
-            retry_after,
-            findings,
-            records,
-            has_statements,
-            permits,
-            to_render,
-            rendered,
-            resource,
-        }
+        self.processed(job, response, findings, records)
     }
 
     /// Returns whether an answer is what its site shows to those who are not logged in.

@@ -181,26 +181,28 @@ impl Processor {
         let resource = self.resource(&job, &response);
         let statements = self.statements(&job, &response, &mut findings);
         let records = self.records(&job, &response, findings.canonical.as_deref(), &statements)?;
-        let mime = mime::stated(response.content_type().as_deref()).to_owned();
-        let retry_after = asked_to_wait(&response);
         response.body = Vec::new();
-        let keys = self.options.keys.keys(&job.url);
-        let (has_statements, permits) = (!statements.is_empty(), HeldPermits::default());
-        let rendered = None;
-        Ok(Processed {
+        let has_statements = !statements.is_empty();
+        let processed = self.processed(job, response, findings, records);
+        Ok(Processed { has_statements, to_render, resource, ..processed })
+    }
+
+    /// An answer, with what was found in it and its records.
+    fn processed(&self, job: FetchJob, response: Response, findings: Findings, records: Records) -> Processed {
+        Processed {
+            keys: self.options.keys.keys(&job.url),
+            mime: mime::stated(response.content_type().as_deref()).to_owned(),
+            retry_after: asked_to_wait(&response),
             job,
-            keys,
             response,
-            mime,
-            retry_after,
             findings,
             records,
-            has_statements,
-            permits,
-            to_render,
-            rendered,
-            resource,
-        })
+            has_statements: false,
+            permits: HeldPermits::default(),
+            to_render: None,
+            rendered: None,
+            resource: None,
+        }
     }
 
     /// A page on its way to be rendered: with its body, and without records.
@@ -212,22 +214,7 @@ impl Processor {
         to_render: Option<&'static str>,
     ) -> Processed {
         let records = Records::none([0; 20], response.body.len() as u64);
-        let mime = mime::stated(response.content_type().as_deref()).to_owned();
-        let keys = self.options.keys.keys(&job.url);
-        Processed {
-            job,
-            keys,
-            response,
-            mime,
-            retry_after: None,
-            findings,
-            records,
-            has_statements: false,
-            permits: HeldPermits::default(),
-            to_render,
-            rendered: None,
-            resource: None,
-        }
+        Processed { to_render, ..self.processed(job, response, findings, records) }
     }
 
     /// Reads the record of the page that named the URL of `job`, of the engine with this number.

@@ -10,9 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Naming, Processor, leave_out};
-use crate::contract::{
-    FetchJob, Findings, Found, FoundLink, HeldPermits, Processed, Rendered, Resource, Response, Target,
-};
+use crate::contract::{FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, Response, Target};
 use crate::disk;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
@@ -94,7 +92,7 @@ impl Processor {
         outcome: RenderOutcome,
         duration: std::time::Duration,
     ) -> disk::Result<Processed> {
-        let Processed { mut job, keys, mut response, mime, retry_after, findings: before, to_render, .. } = processed;
+        let Processed { mut job, mut response, findings: before, to_render, .. } = processed;
         let shown_before = before.shown.unwrap_or_default();
         self.resolve_referrer(0, &mut job)?;
         self.use_settings(job.settings.as_deref());
@@ -146,24 +144,9 @@ impl Processor {
             Some(rendition).filter(|_| !is_as_served),
         )?;
         response.body = Vec::new();
-        let rendered = Some(Box::new(rendered));
         let has_statements = !statements.is_empty();
-        let permits = HeldPermits::default();
-        let (resource, to_render) = (None, None);
-        Ok(Processed {
-            job,
-            keys,
-            response,
-            mime,
-            retry_after,
-            findings,
-            records,
-            has_statements,
-            permits,
-            to_render,
-            rendered,
-            resource,
-        })
+        let processed = self.processed(job, response, findings, records);
+        Ok(Processed { has_statements, rendered: Some(Box::new(rendered)), ..processed })
     }
 
     /// Links that the browser found and that the page does not name itself; those that are in scope are added to

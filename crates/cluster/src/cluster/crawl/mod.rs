@@ -3,16 +3,14 @@
 //! Every write is a transaction that checks what it changes, and that its author can send again: it succeeds once at
 //! most, and an author who repeats it knows the earlier sending by what is there then.
 
-mod create;
+mod beginning;
 mod limits;
 mod orders;
-mod remains;
 
 use std::time::{Duration, Instant};
 
-pub use create::Beginning;
+pub use beginning::Beginning;
 pub use orders::Adding;
-pub use remains::Remains;
 
 use super::etcd::{Etcd, EtcdError, EtcdOptions, KeyValue, Read, Transacted, Txn};
 use super::keys::Keys;
@@ -44,7 +42,72 @@ pub struct EtcdCrawl {
     patience: Duration,
 }
 
+/// An era of a crawl, as an etcd has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remains {
+    /// True if this is the etcd in which the era was begun, and not one that was restored from a snapshot of it. Nodes
+    /// take part only there.
+    pub is_the_same: bool,
+    /// Revision of etcd.
+    pub revision: u64,
+    /// The nodes that are registered.
+    pub nodes: Vec<String>,
+}
+
 impl EtcdCrawl {
+    /// Makes the crawl. What another call began that was cut off is overwritten: before the last key is there, nobody
+    /// takes part.
+    pub fn create(options: &EtcdOptions, name: &CrawlName, beginning: &Beginning) -> Result<EtcdCrawl, ClusterError> {
+        let etcd = Etcd::new(options)?;
+        let keys = Keys::new(&name.id, name.era);
+        let crawl = keys.crawl();
+        let read = patiently(&etcd, options.patience, || etcd.get(&crawl))?;
+        etcd.bind(read.cluster)?;
+        if !read.keys.is_empty() {
+            return Err(ClusterError::Made { prefix: keys.prefix().to_owned() });
+        }
+        let record = CrawlRecord {
+            format: FORMAT,
+            cluster: read.cluster,
+            store: beginning.store.clone(),
+            shards: u32::try_from(beginning.heads.len()).expect("a crawl has few shards"),
+            suffixes: beginning.suffixes,
+        };
+        for txn in beginning.transactions(&keys, &record)? {
+            let done = patiently(&etcd, PATIENCE, || etcd.transact(&txn))?;
+            // the last one, sent twice, finds what it has put itself
+            let found = done.read.first().and_then(Option::as_ref).map(|kv| &kv.value);
+            if !done.succeeded && found != Some(&written(&crawl, &record)?) {
+                return Err(ClusterError::Made { prefix: keys.prefix().to_owned() });
+            }
+        }
+        Ok(EtcdCrawl { etcd, keys, era: name.era, record, patience: options.patience })
+    }
+
+    /// Returns what etcd has of the era, and `None` where it was never there, or not wholly.
+    pub fn remains(options: &EtcdOptions, name: &CrawlName) -> Result<Option<Remains>, ClusterError> {
+        let etcd = Etcd::new(options)?;
+        let keys = Keys::new(&name.id, name.era);
+        let read = |ask: &dyn Fn() -> Result<Read, _>| patiently(&etcd, options.patience, ask);
+        let found = read(&|| etcd.get(&keys.crawl()))?;
+        let Some(crawl) = found.keys.first() else { return Ok(None) };
+        let record: CrawlRecord = record::read(&crawl.key, &crawl.value)?;
+        let live = read(&|| etcd.below(keys.live()))?;
+        let view = View::of_all(record.shards, &keys, &live.keys, live.revision)?;
+        Ok(Some(Remains {
+            is_the_same: record.cluster == found.cluster,
+            revision: live.revision,
+            nodes: view.nodes.into_keys().collect(),
+        }))
+    }
+
+    /// Deletes all that etcd has of an earlier era. A node that still works in it loses its claims by that.
+    pub fn forget(&self, name: &CrawlName) -> Result<(), ClusterError> {
+        let keys = Keys::new(&name.id, name.era);
+        self.transact(&Txn::new().delete_below(keys.prefix()))?;
+        Ok(())
+    }
+
     /// The crawl of this name, if the etcd that answers is the one in which it was made, and as old as it has to be.
     pub fn open(options: &EtcdOptions, name: &CrawlName) -> Result<EtcdCrawl, ClusterError> {
         let etcd = Etcd::new(options)?;

@@ -14,8 +14,8 @@ use super::throttle::Throttle;
 use super::tombstone::{self, TOMBSTONES_TYPE, Tombstone};
 use crate::container::keys::{KeyFile, KeyRecord};
 use crate::container::renewed::{Form, Original, Renewed};
-use crate::container::revisits::{payload, value};
 use crate::container::values::{self, Found};
+use crate::container::versions::{payload, value};
 use crate::disk::{Disk, DiskFile, Error, Mode, Result, Writer};
 use crate::warc::{Encoder, Record, RecordReader, format_date, id_of};
 

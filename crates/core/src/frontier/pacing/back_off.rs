@@ -27,6 +27,18 @@ use crate::frontier::task::Feedback;
 use crate::frontier::tuning::{BACKOFF_MAX, FAULTS_MAX, PREREQUISITE_ASKS_AGAIN, SILENT_FOR, WAITING_MAX};
 use crate::outcome::{Blame, Reason};
 
+/// A turn that a request wants which no queue makes.
+struct WantedTurn {
+    asked: Asked,
+    address: IpAddr,
+    /// Time before which its host has none.
+    due: Time,
+    /// Requests to its host that may be in progress at once.
+    connections: usize,
+    /// The delay after it.
+    delay: Duration,
+}
+
 impl Pacing {
     /// Returns the time for which what cannot be reached is asked again before the crawl goes on without it.
     pub fn gives_up_after(&self) -> Duration {
@@ -281,10 +293,27 @@ impl Pacing {
         self.wait_queues.names.asked_until() + politeness.delay(pace.max(longest), crawl_delay)
     }
 
-    /// Returns the time before which `asked` is not asked for the sake of another host, by holds alone.
-    fn held_until(&self, asked: &Asked) -> Time {
-        let held = self.holds.until(asked.origin).max(self.holds.until(asked.name));
-        held.max(self.unclean_floor(&asked.politeness, Duration::ZERO, None))
+    /// Takes the turn that is wanted beside the queues, as far as others share it; or says when to ask again.
+    fn take_turn_beside(&self, wanted: &WantedTurn, now: Time) -> Result<(), Time> {
+        let WantedTurn { asked: Asked { origin, name, politeness, .. }, address, connections, .. } = *wanted;
+        let connections = connections.max(1);
+        if self.wait_queues.names.requests(name) >= connections {
+            return Err(now + PREREQUISITE_ASKS_AGAIN);
+        }
+        let held = self.holds.until(origin).max(self.holds.until(name));
+        let mut due = wanted.due.max(held).max(self.unclean_floor(&politeness, Duration::ZERO, None));
+        let delay_per_ip = self.politeness.delay_per_ip;
+        if !delay_per_ip.is_zero() {
+            due = due.max(self.wait_queues.addresses.due(address));
+        }
+        if due > now {
+            return Err(due);
+        }
+        if let Some(ledger) = &self.ledger {
+            let delay = wanted.delay * wanted.asked.turns(Some(ledger));
+            ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
+        }
+        Ok(())
     }
 
     /// Takes `asked`, which is `there` while it is active, and `address` for a request at `now`; or says when to ask
@@ -296,28 +325,15 @@ impl Pacing {
         address: IpAddr,
         now: Time,
     ) -> Result<(), Time> {
-        let Asked { origin, name, politeness, .. } = asked;
-        let mut due = self.wait_queues.names.due(name).max(self.held_until(&asked));
+        let Asked { name, politeness, .. } = asked;
+        let mut due = self.wait_queues.names.due(name);
         if let Some(host) = &there {
             due = due.max(host.standing.due).max(host.standing.backoff_until);
         }
-        let connections = politeness.connections_per_host.max(1);
-        if self.wait_queues.names.requests(name) >= connections {
-            return Err(now + PREREQUISITE_ASKS_AGAIN);
-        }
-        let delay_per_ip = self.politeness.delay_per_ip;
-        if !delay_per_ip.is_zero() {
-            due = due.max(self.wait_queues.addresses.due(address));
-        }
-        if due > now {
-            return Err(due);
-        }
-        if let Some(ledger) = &self.ledger {
-            let usual = || politeness.delay_after(Duration::ZERO);
-            let delay =
-                there.as_deref().map_or_else(usual, |host| self.delay_of(host)) * asked.turns(self.ledger.as_deref());
-            ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
-        }
+        let usual = || politeness.delay_after(Duration::ZERO);
+        let delay = there.as_deref().map_or_else(usual, |host| self.delay_of(host));
+        let connections = politeness.connections_per_host;
+        self.take_turn_beside(&WantedTurn { asked, address, due, connections, delay }, now)?;
         let delay = self.rest_after_prerequisite(asked, there, now) * asked.turns(self.ledger.as_deref());
         self.wait_queues.names.begin(name, now + delay, now);
         self.delay_address(address, now, now);
@@ -356,26 +372,13 @@ impl Pacing {
         pace: RequisitePace,
         now: Time,
     ) -> Result<(), Time> {
-        let Asked { origin, name, politeness, .. } = asked;
-        let mut due = self.wait_queues.names.requisite_due(name).max(self.held_until(&asked));
+        let Asked { name, politeness, .. } = asked;
+        let mut due = self.wait_queues.names.requisite_due(name);
         if let Some(host) = there {
             due = due.max(host.standing.backoff_until);
         }
-        let connections = pace.connections.max(1);
-        if self.wait_queues.names.requests(name) >= connections {
-            return Err(now + PREREQUISITE_ASKS_AGAIN);
-        }
-        let delay_per_ip = self.politeness.delay_per_ip;
-        if !delay_per_ip.is_zero() {
-            due = due.max(self.wait_queues.addresses.due(address));
-        }
-        if due > now {
-            return Err(due);
-        }
-        if let Some(ledger) = &self.ledger {
-            let delay = pace.delay * asked.turns(self.ledger.as_deref());
-            ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
-        }
+        let RequisitePace { connections, delay, .. } = pace;
+        self.take_turn_beside(&WantedTurn { asked, address, due, connections, delay }, now)?;
         let rest = there.map_or_else(|| politeness.delay_after(Duration::ZERO), |host| self.delay_of(host));
         self.wait_queues.names.begin_requisite(
             name,

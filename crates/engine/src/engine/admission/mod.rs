@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::books::Books;
-use super::discovery::{Discovery, queued};
+use super::discovery::Discovery;
 use super::exchange::Exchange;
 use super::recrawl::Recrawls;
 use super::rule::{rule_of, session_rule};
@@ -376,7 +376,7 @@ impl Admission {
         let is_back = is_back && self.home.shard.owns(keys.domain);
         let hops = url.hops.then('R');
         let (priority, depth, seed, via) = (url.priority, url.depth, url.seed, url.via);
-        let first = queued(target.as_str(), *keys);
+        let first = QueuedUrl::of(target.as_str(), *keys);
         is_back.then_some(QueuedUrl { priority, depth, hops, seed, via, attempts: 1, ..first })
     }
 

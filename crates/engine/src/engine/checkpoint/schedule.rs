@@ -29,7 +29,7 @@ pub(in crate::engine) struct Checkpoints {
     /// Number of the last cut.
     number: u64,
     /// True until it is durable.
-    is_under_way: bool,
+    is_in_progress: bool,
     /// True for the one with which the crawl ends.
     is_last: bool,
     /// When it was cut, by [`Clock::elapsed`](crate::clock::Clock::elapsed).
@@ -51,7 +51,7 @@ impl Checkpoints {
     pub fn new(number: u64, due: Time, rests: HoldLog) -> Checkpoints {
         Checkpoints {
             number,
-            is_under_way: false,
+            is_in_progress: false,
             is_last: false,
             cut_at: Duration::ZERO,
             durable_at: None,
@@ -74,18 +74,18 @@ impl Checkpoints {
     }
 
     /// Returns whether one is in progress.
-    pub fn are_under_way(&self) -> bool {
-        self.is_under_way
+    pub fn are_in_progress(&self) -> bool {
+        self.is_in_progress
     }
 
     /// Returns whether one is in progress for longer than `most`; `elapsed` is the time of the engine's clock.
     pub fn are_behind(&self, most: Option<Duration>, elapsed: Duration) -> bool {
-        self.is_under_way && most.is_some_and(|most| elapsed.saturating_sub(self.cut_at) > most)
+        self.is_in_progress && most.is_some_and(|most| elapsed.saturating_sub(self.cut_at) > most)
     }
 
     /// Number of the last one that is durable; 0 before the first one.
     pub fn durable(&self) -> u64 {
-        self.number - u64::from(self.is_under_way)
+        self.number - u64::from(self.is_in_progress)
     }
 
     /// When that became so, in this process.
@@ -100,14 +100,14 @@ impl Checkpoints {
 
     /// When the next one is due, unless one is in progress: one comes after the other.
     pub fn next_due(&self) -> Option<Time> {
-        (!self.is_under_way).then_some(self.due)
+        (!self.is_in_progress).then_some(self.due)
     }
 
     /// Returns whether one is to be cut now.
     pub fn is_due(&mut self, now: Time, container: &Container) -> bool {
         let nearly_full = container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
         let early = nearly_full.is_some() || container.is_full();
-        let is_due = !self.is_under_way && (self.is_wanted || now >= self.due || early);
+        let is_due = !self.is_in_progress && (self.is_wanted || now >= self.due || early);
         if is_due {
             self.cut_before_full = nearly_full.or(self.cut_before_full);
         }
@@ -117,7 +117,7 @@ impl Checkpoints {
     /// Lets the time of the next one pass, which then is due at `next_due`: it would say what the last one says. One
     /// that somebody wants is made, and one that deletes what earlier ones have superseded.
     pub fn skip_unchanged(&mut self, now: Time, next_due: Time) {
-        if now >= self.due && self.superseded.is_empty() && !self.is_wanted && !self.is_under_way {
+        if now >= self.due && self.superseded.is_empty() && !self.is_wanted && !self.is_in_progress {
             self.due = next_due;
         }
     }
@@ -126,7 +126,7 @@ impl Checkpoints {
     pub fn begin(&mut self, next_due: Time, is_last: bool) -> u64 {
         self.number += 1;
         (self.due, self.is_wanted) = (next_due, false);
-        (self.is_under_way, self.is_last) = (true, is_last);
+        (self.is_in_progress, self.is_last) = (true, is_last);
         self.number
     }
 
@@ -158,7 +158,7 @@ impl Checkpoints {
 
     /// The one in progress is durable, at `now` and at `elapsed` by the two clocks; how long after its cut.
     pub fn committed(&mut self, now: Time, elapsed: Duration) -> Duration {
-        self.is_under_way = false;
+        self.is_in_progress = false;
         self.durable_at = Some(now);
         self.superseded.durable(self.number);
         self.rests.committed();
@@ -167,7 +167,7 @@ impl Checkpoints {
 
     /// Returns whether the last one of the crawl is durable.
     pub fn are_over(&self) -> bool {
-        self.is_last && !self.is_under_way
+        self.is_last && !self.is_in_progress
     }
 }
 

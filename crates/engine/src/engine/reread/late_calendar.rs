@@ -12,7 +12,6 @@ use crate::container::{KeyRecord, Reader};
 use crate::disk::Result;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::engine::admission::Admission;
-use crate::engine::discovery::queued;
 use crate::engine::recrawl::Compared;
 use crate::engine::start_reads::{StartProgress, StartReads};
 use crate::frontier::{Hops, QueuedUrl};
@@ -64,7 +63,7 @@ impl LateCalendar<'_> {
         // its way from the seed, which limits look at
         let way = archive.page(record)?.map(|page| (page.depth, Hops::parse(&page.hops), page.seed));
         let (depth, hops, seed) = way.unwrap_or_default();
-        let url = QueuedUrl { depth, hops, seed, ..queued(url.as_str(), keys) };
+        let url = QueuedUrl { depth, hops, seed, ..QueuedUrl::of(url.as_str(), keys) };
         let found = match record.status {
             404 | 410 => Found::Gone,
             200..=399 => Found::New { modified: None },

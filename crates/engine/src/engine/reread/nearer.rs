@@ -9,7 +9,6 @@
 use crate::container::Reader;
 use crate::disk::{Error, Result};
 use crate::engine::admission::Admission;
-use crate::engine::discovery::queued;
 use crate::engine::stored::{Find, purpose_of, stored_response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QueuedUrl};
@@ -55,8 +54,12 @@ impl<'a, 'f> NearerPages<'a, 'f> {
         let hops = Hops::parse(&page.hops);
         let (response, scope) = (stored_response(&mut page), self.admission.scope.clone());
         let mut findings = (self.find)(&url, purpose_of(&page, &hops), &response, &scope);
-        let url =
-            QueuedUrl { depth, hops, seed: page.seed, ..queued(url.as_str(), self.admission.home.keys.keys(&url)) };
+        let url = QueuedUrl {
+            depth,
+            hops,
+            seed: page.seed,
+            ..QueuedUrl::of(url.as_str(), self.admission.home.keys.keys(&url))
+        };
         // what leads nowhere does not by a shorter way
         let likeness = findings.likeness.take();
         let is_beyond =

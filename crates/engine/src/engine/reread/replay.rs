@@ -20,7 +20,7 @@ use crate::contract::{Findings, Purpose};
 use crate::disk::Result;
 use crate::engine::RESULTS_PER_PUMP;
 use crate::engine::admission::{ANSWER_MAX, Admission};
-use crate::engine::discovery::{queued, resource_url};
+use crate::engine::discovery::resource_url;
 use crate::engine::recrawl::Answer;
 use crate::engine::start_reads::{StartProgress, StartReads};
 use crate::engine::stored::{Find, purpose_of, stored_response};
@@ -118,7 +118,7 @@ impl Replay<'_, '_> {
             forced,
             // what it leads to is due by itself; why exactly, nobody asks
             recrawl: (page.again == Some(Again::Due)).then(|| Arc::from([])),
-            ..queued(url.as_str(), keys)
+            ..QueuedUrl::of(url.as_str(), keys)
         };
         self.admission.stop_at_repeated(&queued, is_new, &mut findings)?;
         // one that may have changed has led to pages that were given up as gone

@@ -10,7 +10,6 @@ use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::contract::Purpose;
 use crate::disk::{Error, Result};
 use crate::engine::admission::Admission;
-use crate::engine::discovery::queued;
 use crate::engine::seeds::reader;
 use crate::engine::stored::{Find, purpose_of, stored_response};
 use crate::frontier::{Hops, Provenance, QueuedUrl};
@@ -68,7 +67,7 @@ impl Resend<'_, '_> {
             return self.admission.resend_sitemaps(&provenance, record.offset, findings.links);
         }
         let findings = (self.find)(&url, purpose_of(&page, &hops), &response, &scope);
-        let parent = QueuedUrl { depth: page.depth, hops, seed: page.seed, ..queued(url.as_str(), keys) };
+        let parent = QueuedUrl { depth: page.depth, hops, seed: page.seed, ..QueuedUrl::of(url.as_str(), keys) };
         self.admission.resend_found(&parent, findings, response.address, record.offset)
     }
 }

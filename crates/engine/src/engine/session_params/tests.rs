@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::contract::{ContentDigests, PageLink};
-use crate::engine::discovery::queued;
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::Hops;
 use crate::web::url::CanonicalUrl;
@@ -25,7 +24,7 @@ impl Crawl {
 
     fn link(&self, url: &str) -> QueuedUrl {
         let url = CanonicalUrl::parse(url).unwrap();
-        QueuedUrl { hops: Hops::default().then('L'), ..queued(url.as_str(), self.keys.keys(&url)) }
+        QueuedUrl { hops: Hops::default().then('L'), ..QueuedUrl::of(url.as_str(), self.keys.keys(&url)) }
     }
 
     /// A page at `url` that says `text` and links to `links`, or embeds them where they end in `.png`; says whether it

@@ -104,22 +104,22 @@ impl PaperWeb {
     }
 
     /// Returns when a page changes next after `now`, and `None` for URLs that do not change.
-    pub(crate) fn next_change(&self, url: &str, now: Time) -> Option<Time> {
+    pub fn next_change(&self, url: &str, now: Time) -> Option<Time> {
         self.process(url).map(|process| process.next_change(now))
     }
 
     /// Returns whether pages change by the clock.
-    pub(crate) fn does_change(&self) -> bool {
+    pub fn does_change(&self) -> bool {
         self.answers.plan.options.changes.is_some()
     }
 
     /// Returns whether a URL is a sitemap.
-    pub(crate) fn is_sitemap(&self, url: &str) -> bool {
+    pub fn is_sitemap(&self, url: &str) -> bool {
         self.place(url).is_some_and(|(host, path)| sitemaps::at(&self.answers.plan, host, path).is_some())
     }
 
     /// Returns when a URL has changed by what a sitemap says of it at `now`, if one does.
-    pub(crate) fn changed_by_sitemap(&self, url: &str, now: Time) -> Option<Time> {
+    pub fn changed_by_sitemap(&self, url: &str, now: Time) -> Option<Time> {
         let plan = &self.answers.plan;
         let (host, path) = self.place(url)?;
         let listed = sitemaps::listed(plan, host);
@@ -134,7 +134,7 @@ impl PaperWeb {
     }
 
     /// Returns whether versions of a page differ in a date and an advertisement only.
-    pub(crate) fn is_cosmetic(&self, url: &str) -> bool {
+    pub fn is_cosmetic(&self, url: &str) -> bool {
         self.process(url).is_some_and(|process| process.version(Time::ZERO).is_cosmetic)
     }
 
@@ -144,7 +144,7 @@ impl PaperWeb {
     }
 
     /// The body that a page has at `now`, after the failures that pass.
-    pub(crate) fn body_at(&self, url: &str, now: Time) -> Option<Vec<u8>> {
+    pub fn body_at(&self, url: &str, now: Time) -> Option<Vec<u8>> {
         let (host, path) = self.place(url)?;
         let plan = &self.answers.plan;
         Some(self.answers.last(host, names::url_at(plan, host, path)?, now).1)

@@ -54,7 +54,7 @@ pub struct Expected {
 
 impl Expected {
     /// Returns whether a URL may be requested: it is stored in the end, or it is a robots.txt.
-    pub(crate) fn may_request(&self, url: &str) -> bool {
+    pub fn may_request(&self, url: &str) -> bool {
         self.may_store(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH)
     }
 

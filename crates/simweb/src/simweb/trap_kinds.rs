@@ -39,7 +39,7 @@ impl TrapKind {
     ];
 
     /// Those that have to be asked for by name.
-    pub(crate) const OTHERS: [TrapKind; 2] = [TrapKind::Silent, TrapKind::SameText];
+    pub const OTHERS: [TrapKind; 2] = [TrapKind::Silent, TrapKind::SameText];
 
     /// Returns the name of the kind on a command line.
     pub fn name(self) -> &'static str {
