@@ -7,7 +7,7 @@
 //!
 //! A page is one transaction: its records are appended, its links admitted and its URL marked done within one event.
 //! So every moment between two events is a consistent cut, and that is where checkpoints are made
-//! ([`checkpoint`]). [`reread`] replays what was stored after the last one.
+//! ([`checkpoint`]). `reread` replays what was stored after the last one.
 
 mod accounts;
 mod address;

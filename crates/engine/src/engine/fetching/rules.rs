@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Fetching;
+use crate::clock::Time;
 use crate::container::{Referrer, Stored as StoredPage};
 use crate::contract::{Answer, Ask, FetchFailed, FetchJob, Findings, Processed, Refusal, RenderWish, Target};
 use crate::disk::Result;
@@ -28,6 +29,15 @@ use crate::web::url::CanonicalUrl;
 
 /// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
+
+/// An answer that brought rules.
+#[derive(Clone, Copy)]
+struct RulesAnswer {
+    /// Time at which it came.
+    from: Time,
+    duration: Duration,
+    bytes: u64,
+}
 
 impl Fetching {
     pub(super) fn start_robots(
@@ -165,20 +175,18 @@ impl Fetching {
         let is_redirect = (300..400).contains(&response.status);
         // what is taken over came some time ago
         let from = (response.started + duration).min(admission.stores.sink.now);
-        let term = Term { from, until: from + admission.settings.robots_cache };
+        let answer = RulesAnswer { from, duration, bytes };
         admission.stores.sink.frontier.note_answer(host);
         match RobotsRules::of_answer(response.status, findings.rules) {
             Some(rules) => {
                 let politeness = admission.stores.sink.frontier.pacing().politeness_for(robots_txt(&origin).host());
                 admission.books.tell_crawl_delay(&origin, &rules, &politeness);
-                self.rules_known(admission, host, key, Arc::new(rules), term, duration, bytes)?;
+                self.rules_known(admission, host, key, Arc::new(rules), answer)?;
                 admission.books.count_dropped_links(url.as_str(), &findings.dropped);
                 admission.route_sitemaps(&provenance, stored.record, findings.links)
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
-            None if is_redirect => {
-                self.rules_known(admission, host, key, Arc::new(RobotsRules::allow_all()), term, duration, bytes)
-            }
+            None if is_redirect => self.rules_known(admission, host, key, Arc::new(RobotsRules::allow_all()), answer),
             None => {
                 let fault = HostFault::of_robots(response.status, response.is_interrupted());
                 admission.stores.sink.frontier.active_mut().blame(host, fault);
@@ -187,19 +195,20 @@ impl Fetching {
         }
     }
 
+    /// The rules of `origin` are known, by this answer.
     fn rules_known(
         &mut self,
         admission: &mut Admission,
         host: HostId,
         origin: Fingerprint,
         rules: Arc<RobotsRules>,
-        term: Term,
-        duration: Duration,
-        bytes: u64,
+        answer: RulesAnswer,
     ) -> Result<()> {
+        let RulesAnswer { from, duration, bytes } = answer;
+        let expires = from + admission.settings.robots_cache;
+        let stored = Robots::new(Stored::Rules(rules.clone()), Term { from, until: expires });
         admission.books.statistics.robots_fetched += 1;
-        let expires = term.until;
-        admission.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
+        admission.stores.robots.put(origin, stored)?;
         self.tell_rules(admission, host, RobotsAnswer::Rules { rules: rules.clone(), expires, duration, bytes })?;
         self.pass_rules(admission, origin, Some(&rules))
     }
