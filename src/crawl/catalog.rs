@@ -13,6 +13,7 @@ use std::sync::PoisonError;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::contract::panic_text;
 use crate::disk;
 use crate::record::layout;
 use crate::shard::Shard;
@@ -106,11 +107,7 @@ fn open_sled(path: &Path) -> Result<sled::Db, String> {
 fn attempt<T>(act: impl FnOnce() -> sled::Result<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(act)) {
         Ok(result) => result.map_err(|error| error.to_string()),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Err(text.unwrap_or_else(|| "a panic without words".to_owned()))
-        }
+        Err(panic) => Err(panic_text(&*panic)),
     }
 }
 

@@ -16,7 +16,6 @@ use crate::checkpoint::{Identity, begin};
 use crate::clock::Clock;
 use crate::disk::{self, DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
-use crate::frontier::FrontierOptions;
 use crate::record::Snapshot;
 use crate::record::layout;
 use crate::shard::Shard;
@@ -156,10 +155,8 @@ fn make(request: &CrawlRequest, disk: &Disk, clock: &dyn Clock, count: usize) ->
         );
     }
     let own = share::of_shard(&request.config);
-    let partitions = FrontierOptions::default().partitions;
-    let shape = (own.drum.buckets, partitions, own.scope.strip_query_params.as_slice());
     let count = u32::try_from(count).expect("a crawl has few shards");
-    let identity = Identity::of_crawl(clock.now(), options::random(), shape, count);
+    let identity = Identity::of_crawl(clock.now(), options::random(), options::shape(&own), count);
     begin(disk, &request.dir, &identity)?;
     Ok(identity)
 }

@@ -14,7 +14,7 @@ use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::sites::{self, SiteTables};
 use super::treatment;
 use super::{CrawlError, CrawlRequest, rendering};
-use crate::checkpoint::{Identity, begin};
+use crate::checkpoint::{Identity, Shape, begin};
 use crate::clock::Time;
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
 use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
@@ -80,11 +80,18 @@ pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
 /// The identity of the crawl in the directory, made now for a new one.
 pub(super) fn identity(request: &CrawlRequest, disk: &Disk, now: Time) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
-    let partitions = FrontierOptions::default().partitions;
-    let shape = (config.drum.buckets, partitions, config.scope.strip_query_params.as_slice());
-    let (identity, is_new) = begin::begin(disk, &request.dir, (now, random()), shape)?;
+    let (identity, is_new) = begin::begin(disk, &request.dir, now, random(), shape(config))?;
     tell_fixed(&identity, config);
     Ok((identity, is_new))
+}
+
+/// The shape of a crawl, or of a shard whose share of the settings `config` is.
+pub(super) fn shape(config: &Config) -> Shape<'_> {
+    Shape {
+        buckets: config.drum.buckets,
+        partitions: FrontierOptions::default().partitions,
+        strip_query_params: &config.scope.strip_query_params,
+    }
 }
 
 /// Returns a random number, from which a crawl gets its polynomial and its id.

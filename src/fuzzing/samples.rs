@@ -4,8 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::stored;
-use crate::checkpoint::begin;
-use crate::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
+use crate::checkpoint::{self, Checkpoint, Sections, Shape, begin, checkpoint_path};
 use crate::clock::{Stored, Time};
 use crate::container::ContainerState;
 use crate::disk::simulated::SimulatedDisk;
@@ -98,8 +97,8 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
         ..Sections::default()
     };
     let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
-    let shape = (4, 16, &["utm".to_owned()][..]);
-    let (identity, _) = begin::begin(&disk.disk(), dir, (Time::ZERO, 5), shape).expect("memory takes all");
+    let shape = Shape { buckets: 4, partitions: 16, strip_query_params: &["utm".to_owned()] };
+    let (identity, _) = begin::begin(&disk.disk(), dir, Time::ZERO, 5, shape).expect("memory takes all");
     checkpoint::renew(&disk.disk(), dir, &identity, &made, &sections).expect("memory takes all");
     vec![disk.get(checkpoint_path(dir, 7)).expect("the file was written")]
 }

@@ -40,7 +40,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::calendar::SlotRead;
-use crawler::checkpoint::begin;
+use crawler::checkpoint::{Shape, begin};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
 use crawler::container::{CompactionJob, ContainerOptions, WarcInfo};
@@ -353,7 +353,8 @@ fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run
         disk.create_dir_all(&dir.join(part))?;
     }
     let clock = Arc::new(ManualClock::new(start));
-    let (identity, is_new) = begin::begin(&disk, dir, (start, 77), (4, 16, &[]))?;
+    let shape = Shape { buckets: 4, partitions: 16, strip_query_params: &[] };
+    let (identity, is_new) = begin::begin(&disk, dir, start, 77, shape)?;
     let keys: Arc<KeyMaker> = Arc::new(identity.key_maker());
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
     frontier.budget = Budget::UNLIMITED;

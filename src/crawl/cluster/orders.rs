@@ -12,7 +12,6 @@ use crate::cluster::{
 };
 use crate::config::{Bytes, Config};
 use crate::crawl::{CrawlError, options, share};
-use crate::frontier::FrontierOptions;
 use crate::node::Eras;
 use crate::shard::SUFFIXES;
 use crate::store::ObjectStore;
@@ -21,9 +20,8 @@ use crate::store::ObjectStore;
 pub fn init(config: &Config, etcd: &EtcdOptions, lines: &[u8]) -> Result<String, CrawlError> {
     let store = open_store(config)?;
     let own = share::of_shard(config);
-    let shape = (own.drum.buckets, FrontierOptions::default().partitions, own.scope.strip_query_params.as_slice());
     let shards = u32::try_from(config.crawl.shards).expect("a crawl has few shards");
-    let identity = Identity::of_crawl(SystemClock::new().now(), options::random(), shape, shards);
+    let identity = Identity::of_crawl(SystemClock::new().now(), options::random(), options::shape(&own), shards);
     // what the others say of themselves is not of the crawl
     let mut kept = config.clone();
     (kept.cluster.name, kept.cluster.weight) = Default::default();

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::faults;
-use crate::checkpoint::Identity;
-use crate::checkpoint::{Checkpoint, Last, Sections};
+use crate::checkpoint::begin::any_checkpoint;
+use crate::checkpoint::{Checkpoint, Identity, Last, Sections};
 use crate::container::{Report, Standing};
 use crate::disk::{Disk, Error, Result};
 use crate::drum::verify::is_fault;
@@ -31,7 +31,7 @@ impl Known {
                 Ok(Known { identity: Some(identity), number: Some(number), checkpoint, sections })
             }
             Ok(None) => {
-                report.damage(&dir.join(format!("{}*", layout::CHECKPOINT_PREFIX)), 0, "no checkpoint of the crawl");
+                report.damage(&any_checkpoint(dir), 0, "no checkpoint of the crawl");
                 notice(CANNOT_RESUME.to_owned());
                 Ok(Known::default())
             }

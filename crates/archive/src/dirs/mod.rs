@@ -188,10 +188,12 @@ fn of_any_shard(disk: &Disk, dir: &Path) -> Option<Identity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkpoint::Shape;
     use crate::clock::Time;
 
     fn identity(shards: u32) -> Identity {
-        Identity::of_crawl(Time::from_ms(9), 77, (64, 16, &[]), shards)
+        let shape = Shape { buckets: 64, partitions: 16, strip_query_params: &[] };
+        Identity::of_crawl(Time::from_ms(9), 77, shape, shards)
     }
 
     /// A crawl directory with the identities of this many shards.

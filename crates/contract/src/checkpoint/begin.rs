@@ -13,26 +13,16 @@
 use std::path::{Path, PathBuf};
 
 use super::Sections;
-use super::file::{identity_of, numbers, write};
-use super::identity::Identity;
+use super::file::{identity_of, newest_whole, numbers, write};
+use super::identity::{Identity, Shape};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::record::layout;
 
 /// The identity of the crawl in `dir`; `None` where there is no crawl yet. It is the same in each checkpoint file.
 pub fn look(disk: &Disk, dir: &Path) -> Result<Option<Identity>> {
-    let mut damage = None;
-    for number in numbers(disk, dir)?.into_iter().rev() {
-        match identity_of(disk, dir, number) {
-            Ok(identity) => return Ok(Some(identity)),
-            Err(error @ Error::Damaged { .. }) => {
-                damage.get_or_insert(error);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if let Some(damage) = damage {
-        return Err(damage);
+    if let Some(identity) = newest_whole(disk, dir, |number| identity_of(disk, dir, number).map(Some))? {
+        return Ok(Some(identity));
     }
     match trace(disk, dir)? {
         Some(trace) => {
@@ -45,12 +35,7 @@ pub fn look(disk: &Disk, dir: &Path) -> Result<Option<Identity>> {
 
 /// The identity of the crawl in `dir`, or that of a new one, durable with its first checkpoint when this returns; and
 /// whether it is new.
-pub fn begin(
-    disk: &Disk,
-    dir: &Path,
-    (now, random): (Time, u128),
-    shape: (usize, usize, &[String]),
-) -> Result<(Identity, bool)> {
+pub fn begin(disk: &Disk, dir: &Path, now: Time, random: u128, shape: Shape<'_>) -> Result<(Identity, bool)> {
     match look(disk, dir)? {
         Some(identity) => Ok((identity, false)),
         None => {
@@ -121,21 +106,21 @@ mod tests {
     use super::super::{Checkpoint, Last, checkpoint_path};
     use super::*;
 
-    const SHAPE: (usize, usize, &[String]) = (4, 16, &[]);
+    const SHAPE: Shape<'_> = Shape { buckets: 4, partitions: 16, strip_query_params: &[] };
     const NOW: Time = Time::from_ms(9);
 
     #[test]
     fn n02_a_crawl_begins_with_a_checkpoint_and_files_of_a_crawl_without_one_are_damage() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         let dir = dir.path();
-        let (made, is_new) = begin(&disk, dir, (NOW, 7), SHAPE).unwrap();
+        let (made, is_new) = begin(&disk, dir, NOW, 7, SHAPE).unwrap();
         assert!(is_new && Last::find(&disk, dir).unwrap().unwrap().checkpoint.is_none());
         // killed before its first checkpoint
         fs::create_dir(dir.join("url-seen")).unwrap();
         fs::write(dir.join("url-seen/bucket-000.g000001.kv"), b"x").unwrap();
-        assert_eq!(begin(&disk, dir, (NOW, 8), SHAPE).unwrap(), (made, false));
+        assert_eq!(begin(&disk, dir, NOW, 8, SHAPE).unwrap(), (made, false));
         fs::remove_file(checkpoint_path(dir, 0)).unwrap();
-        assert!(matches!(begin(&disk, dir, (NOW, 8), SHAPE), Err(Error::Damaged { .. })));
+        assert!(matches!(begin(&disk, dir, NOW, 8, SHAPE), Err(Error::Damaged { .. })));
     }
 
     #[test]
@@ -149,8 +134,8 @@ mod tests {
             fs::write(dir.join("checkpoint.g000000.tmp"), &whole[..length]).unwrap();
             assert_eq!(look(&disk, dir).unwrap(), None);
         }
-        assert!(begin(&disk, dir, (NOW, 8), SHAPE).unwrap().1);
-        assert!(!begin(&disk, dir, (NOW, 8), SHAPE).unwrap().1);
+        assert!(begin(&disk, dir, NOW, 8, SHAPE).unwrap().1);
+        assert!(!begin(&disk, dir, NOW, 8, SHAPE).unwrap().1);
     }
 
     #[test]

@@ -316,22 +316,31 @@ pub fn newest_record(disk: &Disk, dir: &Path) -> Result<Option<Checkpoint>> {
     newest_that(disk, dir, |number| record_of(disk, dir, number))
 }
 
+/// The newest one beside a crawl that may run, of those that a crawl has made itself.
 fn newest_that<T>(disk: &Disk, dir: &Path, read: impl Fn(u64) -> Result<Option<T>>) -> Result<Option<T>> {
-    let mut damage = None;
-    for _ in 0..LOOKS {
-        let mut numbers = numbers(disk, dir)?;
-        numbers.retain(|&number| number > 0);
-        if numbers.is_empty() {
-            return Ok(None);
+    let read = |number| if number == 0 { Ok(None) } else { read(number) };
+    for _ in 1..LOOKS {
+        match newest_whole(disk, dir, read) {
+            Ok(None) | Err(Error::Damaged { .. }) => {}
+            found => return found,
         }
-        for number in numbers.into_iter().rev() {
-            match read(number) {
-                Ok(Some(found)) => return Ok(Some(found)),
-                Ok(None) => {}
-                Err(e) if e.is_not_found() => {}
-                Err(e @ Error::Damaged { .. }) => damage = Some(e),
-                Err(e) => return Err(e),
+    }
+    newest_whole(disk, dir, read)
+}
+
+/// Returns what `read` finds in the newest file of `dir` in which it finds something. Damaged files give way to older
+/// ones, as do those that are gone: where none is whole, that is damage.
+pub(super) fn newest_whole<T>(disk: &Disk, dir: &Path, read: impl Fn(u64) -> Result<Option<T>>) -> Result<Option<T>> {
+    let mut damage = None;
+    for number in numbers(disk, dir)?.into_iter().rev() {
+        match read(number) {
+            Ok(Some(found)) => return Ok(Some(found)),
+            Ok(None) => {}
+            Err(error) if error.is_not_found() => {}
+            Err(error @ Error::Damaged { .. }) => {
+                damage.get_or_insert(error);
             }
+            Err(error) => return Err(error),
         }
     }
     damage.map_or(Ok(None), Err)

@@ -38,6 +38,17 @@ pub struct Identity {
     pub sharding: Option<Sharding>,
 }
 
+/// The shape of a new crawl, which it keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape<'a> {
+    /// Buckets of the three stores.
+    pub buckets: usize,
+    /// Partitions of the frontier.
+    pub partitions: usize,
+    /// Query parameters that do not distinguish URLs.
+    pub strip_query_params: &'a [String],
+}
+
 /// The division of a crawl into shards, as the identity of each of them has it, and of the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sharding {
@@ -50,23 +61,22 @@ pub struct Sharding {
 }
 
 impl Identity {
-    /// The identity of a new crawl of the given shape: buckets, partitions, query parameters that do not distinguish
-    /// URLs.
-    pub(super) fn new(now: Time, random: u128, (buckets, partitions, strip): (usize, usize, &[String])) -> Self {
+    /// The identity of a new crawl of this shape.
+    pub(super) fn new(now: Time, random: u128, shape: Shape<'_>) -> Self {
         Identity {
             format: FORMAT,
             id: random,
             created: now,
             polynomial: Fingerprinter::random(random as u64).polynomial(),
-            buckets,
-            partitions,
-            strip_query_params: strip.to_vec(),
+            buckets: shape.buckets,
+            partitions: shape.partitions,
+            strip_query_params: shape.strip_query_params.to_vec(),
             sharding: None,
         }
     }
 
     /// The identity of a new crawl of `shards` shards, of which [each gets its own](Identity::of_shard).
-    pub fn of_crawl(now: Time, random: u128, shape: (usize, usize, &[String]), shards: u32) -> Self {
+    pub fn of_crawl(now: Time, random: u128, shape: Shape<'_>, shards: u32) -> Self {
         let identity = Identity::new(now, random, shape);
         match shards {
             1 => identity,
@@ -149,7 +159,12 @@ mod tests {
     use super::*;
 
     fn of_crawl(shards: u32) -> Identity {
-        Identity::of_crawl(Time::from_ms(9), 77, (64, 16, &["utm".to_owned()]), shards)
+        Identity::of_crawl(
+            Time::from_ms(9),
+            77,
+            Shape { buckets: 64, partitions: 16, strip_query_params: &["utm".to_owned()] },
+            shards,
+        )
     }
 
     #[test]

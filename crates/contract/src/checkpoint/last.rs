@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::file::{CheckpointFile, Sections, numbers, write};
+use super::file::{CheckpointFile, Sections, newest_whole, write};
 use super::identity::Identity;
 use super::{Checkpoint, remove_others};
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Result};
 
 /// The last checkpoint, as a crawl goes on from it.
 #[derive(Debug)]
@@ -24,23 +24,10 @@ impl Last {
     /// Finds the newest whole file in `dir`; `None` where there is no file. An error where none is whole, and where one
     /// is of another version or cannot be read now.
     pub fn find(disk: &Disk, dir: &Path) -> Result<Option<Last>> {
-        let mut damage = None;
-        for number in numbers(disk, dir)?.into_iter().rev() {
-            match CheckpointFile::read(disk, dir, number).and_then(|file| Last::of(number, file)) {
-                Ok(last) => return Ok(Some(last)),
-                Err(error @ Error::Damaged { .. }) => {
-                    damage.get_or_insert(error);
-                }
-                Err(error) if error.is_not_found() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        damage.map_or(Ok(None), Err)
-    }
-
-    fn of(number: u64, file: CheckpointFile) -> Result<Last> {
-        let CheckpointFile { identity, sections, record } = file;
-        Ok(Last { number, identity, checkpoint: record?, sections })
+        newest_whole(disk, dir, |number| {
+            let CheckpointFile { identity, sections, record } = CheckpointFile::read(disk, dir, number)?;
+            Ok(Some(Last { number, identity, checkpoint: record?, sections }))
+        })
     }
 
     /// Makes it the only one, durably. Nothing that it does not name may be deleted before.

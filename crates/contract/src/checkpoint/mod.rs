@@ -17,7 +17,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, newest_record, number_of, write};
-pub use identity::{Identity, Sharding};
+pub use identity::{Identity, Shape, Sharding};
 pub use last::Last;
 pub use rechecked::Rechecked;
 pub use round::Round;
@@ -88,7 +88,11 @@ pub(super) mod tests {
     use super::*;
 
     pub(super) fn identity() -> Identity {
-        Identity::new(Time::from_ms(5), 77, (4, 16, &["utm".to_owned()]))
+        Identity::new(
+            Time::from_ms(5),
+            77,
+            Shape { buckets: 4, partitions: 16, strip_query_params: &["utm".to_owned()] },
+        )
     }
 
     pub(super) fn checkpoint(number: u64) -> Checkpoint {

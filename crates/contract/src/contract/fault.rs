@@ -1,5 +1,6 @@
 //! A fault of a thread beside the engine, whichever thread it is: the crawl stops.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::disk;
@@ -23,4 +24,10 @@ impl Fault {
             Err(_) => Err(Fault::Panic(said())),
         }
     }
+}
+
+/// The words of a panic that was caught.
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without words").to_owned()
 }

@@ -23,7 +23,7 @@ mod signing;
 mod sites;
 
 pub use evidence::{ContentDigests, Evidence, PageLink, ParameterEvidence, ParameterKeys};
-pub use fault::Fault;
+pub use fault::{Fault, panic_text};
 pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, HeldPermits, LimitsMet, LoginFindings, Processed, Purpose,
     ResolveJob, Response, Target, Unresolved,

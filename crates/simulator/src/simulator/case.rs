@@ -15,6 +15,7 @@ pub(super) use calm::calm_recrawl;
 
 use super::mistake::Mistake;
 use super::walls::WallOptions;
+use crate::checkpoint::Shape;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -150,8 +151,9 @@ impl Case {
     }
 
     /// Returns what the crawl's identity is made from: randomness, and the shape of its stores.
-    pub(super) fn of_identity(&self) -> (u128, (usize, usize, &'static [String])) {
-        (u128::from(self.seed) << 64 | 0xc4a5, (self.drum.buckets, self.partitions, &[]))
+    pub(super) fn of_identity(&self) -> (u128, Shape<'static>) {
+        let shape = Shape { buckets: self.drum.buckets, partitions: self.partitions, strip_query_params: &[] };
+        (u128::from(self.seed) << 64 | 0xc4a5, shape)
     }
 
     /// Returns whether pages are rendered.

@@ -58,6 +58,7 @@ use machine::Machine;
 pub use mistake::Mistake;
 
 use crate::clock::Time;
+use crate::contract::panic_text;
 
 /// Events between two checkpoints that are asked for, in a crawl of several shards that fetches pages again.
 const EVENTS_MIN: u64 = 100;
@@ -124,9 +125,7 @@ pub fn run_on_nodes(seed: u64, mistake: Option<Mistake>, shards: u32, nodes: usi
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> Violation {
-    let message = panic.downcast_ref::<String>().cloned();
-    let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-    Violation::new(Clause::Reopens, format!("panicked: {}", message.unwrap_or_default()))
+    Violation::new(Clause::Reopens, format!("panicked: {}", panic_text(panic)))
 }
 
 /// The same by a crawl of this many shards.

@@ -245,7 +245,7 @@ impl Machine {
         let now = shared.clock.now();
         let (random, shape) = self.case().of_identity();
         if shard.is_whole() {
-            return begin::begin(disk, dir, (now, random), shape);
+            return begin::begin(disk, dir, now, random, shape);
         }
         let made = Identity::of_crawl(now, random, shape, shard.count());
         let identity = self.identity.get_or_insert(made).of_shard(shard);
