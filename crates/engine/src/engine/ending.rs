@@ -1,12 +1,13 @@
-//! The end of a crawl: by itself, by a limit, because somebody asks for it. What of it an engine sees that owns all
-//! parts.
+//! The end of a crawl: by itself, by a limit, because somebody asks for it. The [course](super::course) has the stage;
+//! this is what takes all parts of the engine to decide.
+
+use std::time::Duration;
 
 use super::{Engine, Phase, StopBy};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::exchange::Idle;
 use crate::record::Finish;
-use std::time::Duration;
 
 impl Engine {
     /// The stage of the crawl.

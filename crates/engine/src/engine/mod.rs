@@ -396,29 +396,14 @@ impl Engine {
         }
         let now = self.admission.clock.now();
         self.checkpoints.bring_forward(now + new.settings.checkpoint_interval);
-        let rules = new.rules.forgetting(self.admission.container.forgotten());
-        self.admission.scope = Arc::new(self.admission.scope.with_rules(&rules));
-        self.admission.stores.patterns.limit(new.settings.urls_per_pattern);
-        self.admission.stores.sink.depths.switch(rules.limit_depth());
-        if self.admission.settings.hosts != new.settings.hosts {
-            // where a name is said to be elsewhere, that it could not be resolved or reached tells nothing
-            self.admission.stores.sink.anew = now;
-        }
-        self.admission.settings = new.settings;
+        self.admission.reconfigure(new, now);
         self.fetching.sessions.fill(&self.admission.settings);
-        let frontier = &mut self.admission.stores.sink.frontier;
-        frontier.reconfigure(new.politeness, new.budget, new.treatments, new.give_up);
-        frontier.exclude_by(rules);
     }
 
     /// Stops fetching what is forgotten from now on, wherever it waits.
     pub(super) fn forget(&mut self) -> Result<()> {
-        self.admission.container.forget()?;
-        let rules = self.admission.scope.rules().forgetting(self.admission.container.forgotten());
-        self.admission.scope = Arc::new(self.admission.scope.with_rules(&rules));
-        self.admission.stores.sink.frontier.exclude_by(rules);
         self.checkpoints.want();
-        Ok(())
+        self.admission.forget()
     }
 
     /// Returns why workers are idle now; `None` where none is, or something else than hosts holds requests back.

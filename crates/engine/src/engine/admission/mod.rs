@@ -38,6 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::books::Books;
+use super::control::Reconfiguration;
 use super::discovery::Discovery;
 use super::exchange::Exchange;
 use super::recrawl::Recrawls;
@@ -214,6 +215,31 @@ impl Admission {
         if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.pacing().overload_back_off())) {
             frontier.hold(name, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
         }
+    }
+
+    /// Decides by other settings from `now` on.
+    pub(super) fn reconfigure(&mut self, new: Reconfiguration, now: Time) {
+        let Reconfiguration { settings, politeness, budget, treatments, give_up, rules } = new;
+        let rules = rules.forgetting(self.container.forgotten());
+        self.scope = Arc::new(self.scope.with_rules(&rules));
+        self.stores.patterns.limit(settings.urls_per_pattern);
+        self.stores.sink.depths.switch(rules.limit_depth());
+        if self.settings.hosts != settings.hosts {
+            // where a name is said to be elsewhere, that it could not be resolved or reached tells nothing
+            self.stores.sink.anew = now;
+        }
+        self.settings = settings;
+        self.stores.sink.frontier.reconfigure(politeness, budget, treatments, give_up);
+        self.stores.sink.frontier.exclude_by(rules);
+    }
+
+    /// Takes over what the archive is to forget: nothing of it is fetched from now on.
+    pub(super) fn forget(&mut self) -> Result<()> {
+        self.container.forget()?;
+        let rules = self.scope.rules().forgetting(self.container.forgotten());
+        self.scope = Arc::new(self.scope.with_rules(&rules));
+        self.stores.sink.frontier.exclude_by(rules);
+        Ok(())
     }
 
     /// Admits the seed `number` as it was listed.
