@@ -16,9 +16,9 @@ use super::server::Server;
 use crate::site::{PATIENCE, Site, interrupt};
 
 /// Times that each reader reads.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 60;
 /// The same of a server, at which every part of the archive is a request: it takes four times as long.
-const ROUNDS_OF_A_SERVER: usize = 20;
+const ROUNDS_OF_A_SERVER: usize = 30;
 
 /// A crawl that takes minutes, and where it ships its checkpoints.
 struct Crawl {
@@ -31,7 +31,7 @@ struct Crawl {
 impl Crawl {
     fn start(shards: usize, seed: u64, server: Option<&Server>) -> Crawl {
         let sections = format!(
-            "delay_factor = 0.0\ndelay_min = \"200ms\"\ndelay_per_ip = \"0s\"\n[crawl]\nshards = {shards}\n[cluster]\n\
+            "delay_factor = 0.0\ndelay_min = \"400ms\"\ndelay_per_ip = \"0s\"\n[crawl]\nshards = {shards}\n[cluster]\n\
              commit_interval = \"1s\"\n"
         );
         let site =
