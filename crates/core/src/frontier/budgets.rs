@@ -213,9 +213,7 @@ impl Budgets {
 
     /// Reads what [`Budgets::put_domains`] wrote.
     pub(super) fn read_domains(&mut self, reader: &mut Reader<'_>) -> Option<()> {
-        for _ in 0..reader.varint()? {
-            let domain = reader.fingerprint()?;
-            let [known, added] = [reader.varint()?, reader.varint()?].map(DomainTotals::of_pages);
+        for (domain, known, added) in Saved::read_pages(reader)? {
             self.domains.restore(domain, known, added);
         }
         Some(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::charge::Charges;
 use super::holds::SavedHolds;
 use super::partition::Partition;
-use super::reputation::{DomainTotals, Saved, SavedDomain};
+use super::reputation::{Saved, SavedDomain};
 use super::state::{FrontierState, SavedHost, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
@@ -40,11 +40,7 @@ impl SavedSection<'_> {
     /// Reads it; damage is told of `place`, the file that has it.
     pub(super) fn read(&self, place: &Path) -> Result<SavedMemory> {
         let SavedState { state, ram } = self.saved;
-        let sum = crc32fast::hash(ram);
-        if (ram.len() as u64, sum) != (state.ram_bytes, state.ram_crc) || !state.partitions.len().is_power_of_two() {
-            let expected = format!("a frontier of {} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
-            return Err(Error::damaged(place, 0, expected, format!("{} with {sum:08x}", ram.len())));
-        }
+        state.check_section(ram, place)?;
         let mut reader = Reader::new(ram);
         let memory = self.memory(&mut reader).filter(|_| reader.is_at_end());
         memory.ok_or_else(|| Error::damaged(place, reader.position() as u64, "a saved frontier", "other bytes"))
@@ -60,12 +56,7 @@ impl SavedSection<'_> {
             partition.recent.tails.clone_from(&saved.tails);
             partitions.push(partition);
         }
-        let mut domains = Vec::new();
-        for _ in 0..reader.varint()? {
-            let domain = reader.fingerprint()?;
-            let [known, added] = [reader.varint()?, reader.varint()?].map(DomainTotals::of_pages);
-            domains.push((domain, known, added));
-        }
+        let domains = Saved::read_pages(reader)?;
         let mut hosts = Vec::new();
         for _ in 0..reader.varint()? {
             hosts.push(read_host(reader, self.then, self.rules)?);

@@ -33,6 +33,21 @@ pub struct FrontierState {
     pub ram_crc: u32,
 }
 
+impl FrontierState {
+    /// Fails unless `ram`, which is in the file at `path`, is the section of what was in memory.
+    pub(super) fn check_section(&self, ram: &[u8], path: &Path) -> Result<()> {
+        let (bytes, sum) = (ram.len() as u64, crc32fast::hash(ram));
+        if (bytes, sum) != (self.ram_bytes, self.ram_crc) {
+            let expected = format!("a frontier of {} bytes with checksum {:08x}", self.ram_bytes, self.ram_crc);
+            return Err(Error::damaged(path, 0, expected, format!("{bytes} with {sum:08x}")));
+        }
+        if !self.partitions.len().is_power_of_two() {
+            return Err(Error::damaged(path, 0, "a power of two of partitions", self.partitions.len().to_string()));
+        }
+        Ok(())
+    }
+}
+
 /// The files of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionState {
@@ -124,14 +139,7 @@ impl SavedFrontier<'_> {
     pub(super) fn restore(self, queues: &mut Queues, now: Time) -> Result<()> {
         let SavedFrontier { state, ram, cut } = self;
         let path = in_checkpoint(&queues.cold.dir);
-        let (bytes, sum) = (ram.len() as u64, crc32fast::hash(ram));
-        if (bytes, sum) != (state.ram_bytes, state.ram_crc) {
-            let expected = format!("{} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
-            return Err(Error::damaged(&path, 0, expected, format!("{bytes} with {sum:08x}")));
-        }
-        if !state.partitions.len().is_power_of_two() {
-            return Err(Error::damaged(&path, 0, "a power of two of partitions", state.partitions.len().to_string()));
-        }
+        state.check_section(ram, &path)?;
         let mut reader = Reader::new(ram);
         let hosts = SavedFrontier::read_ram(queues, state, &mut reader, Era::before(now, cut), now);
         let hosts =

@@ -251,12 +251,13 @@ impl Violation {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
 
-    fn request(host: &str, started_ms: u64, finished_ms: u64) -> Request {
+    /// A page of `host` that was asked for and answered at these times.
+    pub fn request(host: &str, started_ms: u64, finished_ms: u64) -> Request {
         Request {
             host: host.to_owned(),
             path: "/".to_owned(),

@@ -165,25 +165,12 @@ impl fmt::Display for Timeline {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use super::*;
+    use crate::simweb::judge::tests::request;
 
     #[test]
     fn the_forced_end_counts_pauses_of_hosts_and_addresses() {
-        let request = |host: &str, started_ms: u64| Request {
-            host: host.to_owned(),
-            path: "/".to_owned(),
-            method: "GET".to_owned(),
-            status: 200,
-            address: Ipv4Addr::LOCALHOST,
-            connection: 1,
-            user_agent: String::new(),
-            started_us: started_ms * 1_000,
-            finished_us: (started_ms + 10) * 1_000,
-            rest_until_us: None,
-            version: None,
-        };
+        let request = |host: &str, started_ms: u64| request(host, started_ms, started_ms + 10);
         let log = [request("a", 100), request("a", 400), request("b", 200), request("a", 1_000)];
         let ms = Duration::from_millis;
         let limits = Limits { delay_min: ms(100), per_ip: ms(50), ..Limits::default() };

@@ -70,6 +70,17 @@ impl Saved {
         }
     }
 
+    /// Reads the pages of active domains, from the older part of the section.
+    pub(in crate::frontier) fn read_pages(reader: &mut Reader<'_>) -> Option<Vec<SavedDomain>> {
+        let mut domains = Vec::new();
+        for _ in 0..reader.varint()? {
+            let domain = reader.fingerprint()?;
+            let [known, added] = [reader.varint()?, reader.varint()?].map(DomainTotals::of_pages);
+            domains.push((domain, known, added));
+        }
+        Some(domains)
+    }
+
     /// Reads it, of a frontier with this many partitions; `Some(None)` where there is none.
     pub(in crate::frontier) fn read(reader: &mut Reader<'_>, partitions: usize) -> Option<Option<Self>> {
         if reader.is_at_end() {

@@ -5,7 +5,7 @@
 //! [`rules`] of origins and the requests that no queue makes; what the name servers say is here too. Whatever an answer
 //! brings, the frontier hears of it last: only then is its host free for the next request.
 //!
-//! What an answer changes in the crawl goes down into its [`Admission`], which knows nothing of requests.
+//! The [`Admission`] takes in what an answer changes in the crawl, and knows nothing of requests.
 
 mod pages;
 mod rules;
@@ -190,10 +190,14 @@ impl Fetching {
             admission.stores.sink.frontier.active_mut().blame(failed.job.host, blame);
         }
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
-        match failed.job.target {
-            _ if is_prerequisite => self.prerequisite_not_answered(admission, failed, worker),
-            Target::Page { .. } => self.page_failed(admission, failed, worker),
-            _ => self.robots_not_answered(admission, failed, worker),
+        if matches!(failed.job.target, Target::Page { .. }) {
+            return self.page_failed(admission, failed, worker);
+        }
+        admission.books.statistics.count_failure(failed.failure);
+        admission.books.log_failure(&failed, failed.failure.code(), worker)?;
+        match is_prerequisite {
+            true => self.prerequisite_not_answered(admission, failed),
+            false => self.robots_not_answered(admission, failed),
         }
     }
 

@@ -263,14 +263,7 @@ impl Fetching {
         self.pass_rules(admission, origin, None)
     }
 
-    pub(super) fn robots_not_answered(
-        &mut self,
-        admission: &mut Admission,
-        failed: FetchFailed,
-        worker: u32,
-    ) -> Result<()> {
-        admission.books.statistics.count_failure(failed.failure);
-        admission.books.log_failure(&failed, failed.failure.code(), worker)?;
+    pub(super) fn robots_not_answered(&mut self, admission: &mut Admission, failed: FetchFailed) -> Result<()> {
         let FetchFailed { job, duration, failure, .. } = failed;
         let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
         admission.end_robots(redirects, key, &job.url, duration);
@@ -285,14 +278,7 @@ impl Fetching {
     }
 
     /// A request of those that no queue makes brought no answer.
-    pub(super) fn prerequisite_not_answered(
-        &mut self,
-        admission: &mut Admission,
-        failed: FetchFailed,
-        worker: u32,
-    ) -> Result<()> {
-        admission.books.statistics.count_failure(failed.failure);
-        admission.books.log_failure(&failed, failed.failure.code(), worker)?;
+    pub(super) fn prerequisite_not_answered(&mut self, admission: &mut Admission, failed: FetchFailed) -> Result<()> {
         admission.end_prerequisite(&failed.job.url, failed.duration);
         let FetchFailed { job, cause, .. } = failed;
         self.go_without(admission, Failed { host: job.host, target: job.target, url: job.url, cause })
