@@ -301,18 +301,29 @@ fn web(rng: &mut fastrand::Rng) -> SimOptions {
 }
 
 fn settings(rng: &mut fastrand::Rng) -> Settings {
+    let slots = SlotOptions {
+        workers: *pick(rng, &[2, 8, 32]),
+        workers_most: None,
+        slow: *pick(rng, &[0, 4]),
+        slow_after: Duration::from_secs(2),
+    };
     Settings {
-        slots: SlotOptions {
-            workers: *pick(rng, &[2, 8, 32]),
-            workers_most: None,
-            slow: *pick(rng, &[0, 4]),
-            slow_after: Duration::from_secs(2),
-        },
+        checkpoint_interval: Duration::from_secs(*pick(rng, &[5, 30, 600])),
+        // hosts that are dead are given up before
+        linger: Duration::from_secs(90 * 24 * 3_600),
+        ..unlimited(slots)
+    }
+}
+
+/// Settings without limits.
+fn unlimited(slots: SlotOptions) -> Settings {
+    Settings {
+        slots,
         retries: RETRIES,
         pages_max: None,
         bytes_max: None,
         time_max: None,
-        checkpoint_interval: Duration::from_secs(*pick(rng, &[5, 30, 600])),
+        checkpoint_interval: Duration::from_secs(6 * 3_600),
         behind_max: None,
         disk_floor: 0,
         urls_per_pattern: None,
@@ -326,8 +337,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         robots_cache: Duration::from_secs(24 * 3_600),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),
-        // hosts that are dead are given up before
-        linger: Duration::from_secs(90 * 24 * 3_600),
+        linger: Duration::from_secs(24 * 3_600),
         stop_grace: Duration::from_secs(10),
         requests_per_second: None,
         bytes_per_second: None,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::Case;
+use super::{Case, unlimited};
 use crate::calendar::{ScheduleOptions, WheelOptions};
 use crate::container::ContainerOptions;
-use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
+use crate::drum::{DrumOptions, FrontOptions};
 use crate::engine::{RecrawlOptions, Settings, SlotOptions, SupportOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
@@ -48,29 +48,6 @@ pub(in crate::simulator) fn calm_recrawl(schedule: ScheduleOptions, by_text: boo
 }
 
 fn settings() -> Settings {
-    Settings {
-        slots: SlotOptions { workers: 64, workers_most: None, slow: 0, slow_after: Duration::from_secs(2) },
-        retries: 3,
-        pages_max: None,
-        bytes_max: None,
-        time_max: None,
-        checkpoint_interval: Duration::from_secs(6 * 3_600),
-        behind_max: None,
-        disk_floor: 0,
-        urls_per_pattern: None,
-        pages_per_text: None,
-        learn_session_params: false,
-        follow_seed_redirects: true,
-        obey_robots: true,
-        sites: None,
-        hosts: Default::default(),
-        rendering: Default::default(),
-        robots_cache: Duration::from_secs(24 * 3_600),
-        negative_ttl: Duration::from_secs(600),
-        merge_pace: PaceOptions::default(),
-        linger: Duration::from_secs(24 * 3_600),
-        stop_grace: Duration::from_secs(10),
-        requests_per_second: None,
-        bytes_per_second: None,
-    }
+    let slots = SlotOptions { workers: 64, workers_most: None, slow: 0, slow_after: Duration::from_secs(2) };
+    Settings { retries: 3, ..unlimited(slots) }
 }
