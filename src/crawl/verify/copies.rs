@@ -60,9 +60,7 @@ fn check_status(place: &CrawlDir<'_>, checkpoint: Option<&Checkpoint>, report: &
         Err(error) => return Err(error),
     };
     match (snapshot, checkpoint) {
-        (None, Some(checkpoint)) if checkpoint.number > 1 || checkpoint.clean => {
-            report.damage(&path, 0, format!("missing; {REWRITTEN}"));
-        }
+        // a kill may come between any checkpoint and its figures
         (None, Some(_)) => report.unfinished(&path, 0, "missing; the next checkpoint writes it"),
         (Some(found), Some(of)) if found.updated < of.time => {
             report.unfinished(&path, 0, "of an earlier checkpoint; the next one replaces it");
