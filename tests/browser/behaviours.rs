@@ -1,6 +1,8 @@
 //! Behaviours of a page's rendering: what is waited for, scrolled to, clicked and pictured.
 
-use crawler::browser::{Ended, PictureFormat, RenderOptions, Screenshot};
+use std::time::Duration;
+
+use crawler::browser::{Ended, PictureFormat, Quiet, RenderOptions, Screenshot};
 use crawler::contract::Consent;
 
 use crate::network::{Answer, Web};
@@ -112,7 +114,7 @@ async fn banners_of_known_platforms_are_told_what_the_settings_say() {
     test.close().await;
 }
 
-/// Ten links, and ten more when its end is seen, up to 60; in a box of its own where `style` makes one.
+/// Ten links, and ten more a moment after its end is seen, up to 60; in a box of its own where `style` makes one.
 fn endless(style: &str) -> String {
     let page = r#"<!doctype html><style>a{display:block;height:200px}STYLE</style><div id=list></div><script>
         let n = 0;
@@ -122,7 +124,8 @@ fn endless(style: &str) -> String {
           for (let i = 0; i < 10; i++, n++) end.insertAdjacentHTML('beforebegin', `<a href="/${n}">${n}</a>`);
         };
         list.append(end);
-        new IntersectionObserver(seen => { if (seen.some(s => s.isIntersecting) && n < 60) more() }).observe(end);
+        const look = seen => { if (seen.some(s => s.isIntersecting) && n < 60) setTimeout(more, 100) };
+        new IntersectionObserver(look).observe(end);
         </script>"#;
     page.replace("STYLE", style)
 }
@@ -140,7 +143,8 @@ async fn a_list_that_grows_at_its_end_is_scrolled_to_its_end_or_to_the_limit() {
         });
         let url = "http://site.example/";
         assert_eq!(test.rendered(&web, url, &options()).await.links.len(), 10, "{style}");
-        let scrolls = |scrolls_max| RenderOptions { scrolls_max, ..options() };
+        let quiet = Quiet { network: Duration::from_millis(500), ..options().quiet };
+        let scrolls = |scrolls_max| RenderOptions { scrolls_max, quiet, ..options() };
         let rendered = test.rendered(&web, url, &scrolls(100)).await;
         assert_eq!((rendered.links.len(), rendered.ended), (60, Ended::Quiet), "{style}");
         let some = test.rendered(&web, url, &scrolls(3)).await.links.len();

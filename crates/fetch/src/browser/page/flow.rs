@@ -208,13 +208,13 @@ impl Page {
     async fn scroll(&self, deadline: Instant) -> Result<(), Break> {
         let mut height = 0.0;
         for _ in 0..self.options.scrolls_max {
-            let step = self.evaluate("scroll()", deadline).await?;
+            let step = self.act("scroll()", deadline).await?;
             if step["end"] != true {
                 continue;
             }
             self.quiet(deadline).await?;
             let now = step["height"].as_f64().unwrap_or_default();
-            let after = self.evaluate("scroll()", deadline).await?;
+            let after = self.act("scroll()", deadline).await?;
             let grown = after["height"].as_f64().unwrap_or_default();
             if after["end"] == true && grown <= now.max(height) {
                 break;
@@ -246,10 +246,18 @@ impl Page {
         Ok(())
     }
 
+    /// Does something to the page that it may answer with requests. They are announced a moment later, so the page is
+    /// not quiet before the time for that is over.
+    async fn act(&self, expression: &str, deadline: Instant) -> Result<Value, Stop> {
+        let done = self.evaluate(expression, deadline).await?;
+        self.state().network_changed = Instant::now();
+        Ok(done)
+    }
+
     /// Clicks the first element of `selectors` that can be seen, and returns whether there was one. What the page does
     /// at once is done by then.
     async fn press(&self, selectors: &Value, deadline: Instant) -> Result<Value, Stop> {
-        let pressed = self.evaluate(&format!("click({selectors})"), deadline).await?;
+        let pressed = self.act(&format!("click({selectors})"), deadline).await?;
         if pressed == "clicked" {
             self.evaluate("drawn()", deadline).await?;
         }

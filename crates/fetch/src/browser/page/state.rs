@@ -29,7 +29,7 @@ pub(super) struct State {
     pub requests: u32,
     pub open: u32,
     pub bytes: u64,
-    /// Time at which the last request was announced, came or was answered.
+    /// Time at which the last request was announced, came or was answered, or the page had cause to make one.
     pub network_changed: Instant,
     /// URLs of the requests, by which the URLs that they redirect to find them.
     pub urls: HashMap<String, String>,
