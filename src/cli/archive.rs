@@ -72,7 +72,7 @@ pub struct Response {
 
 impl Response {
     /// The type that the Content-Type fields state together; after a 304, the fields of the body.
-    pub fn content_type(&self) -> Option<String> {
+    pub(crate) fn content_type(&self) -> Option<String> {
         self.stated(mime::content_type)
     }
 
@@ -98,7 +98,7 @@ impl Response {
     }
 
     /// The first header field of this name; after a 304, the field of the body.
-    pub fn header(&self, name: &str) -> Option<&[u8]> {
+    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
         let same = |field: &&(Vec<u8>, Vec<u8>)| field.0.eq_ignore_ascii_case(name.as_bytes());
         let of_body = self.payload_headers.iter().filter(|_| self.status == 304);
         self.headers.iter().chain(of_body).find(same).map(|(_, value)| value.as_slice())

@@ -81,7 +81,7 @@ impl PrintedEntry<'_> {
 
 impl Column {
     /// Columns on a terminal, where nobody asks for others.
-    pub const ON_TERMINAL: [Column; 3] = [Column::Status, Column::Url, Column::Referrer];
+    pub(crate) const ON_TERMINAL: [Column; 3] = [Column::Status, Column::Url, Column::Referrer];
 
     fn name(self) -> &'static str {
         match self {
@@ -153,7 +153,7 @@ impl Column {
     }
 
     /// Returns the column of a table for it.
-    pub fn of_table(self) -> table::Column {
+    pub(crate) fn of_table(self) -> table::Column {
         let holds = match self {
             Column::Status | Column::Bytes | Column::Depth | Column::Duration => Type::Integer,
             Column::Time => Type::Time,
@@ -163,7 +163,7 @@ impl Column {
     }
 
     /// The value of `entry` in such a column.
-    pub fn cell(self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<table::Value> {
+    pub(crate) fn cell(self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<table::Value> {
         if self == Column::Time {
             return Ok(table::Value::Time(entry.time));
         }
@@ -204,7 +204,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// The columns that were `wanted`, else the usual ones, for a terminal of this `width` or for programs.
-    pub fn new(wanted: &[Column], width: Option<usize>) -> Columns {
+    pub(crate) fn new(wanted: &[Column], width: Option<usize>) -> Columns {
         let columns = match (wanted, width) {
             ([], Some(_)) => Column::ON_TERMINAL.to_vec(),
             ([], None) => vec![Column::Url],
@@ -214,18 +214,18 @@ impl Columns {
     }
 
     /// Returns the number of columns.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.columns.len()
     }
 
     /// The line above the rows of a table.
-    pub fn head(&self) -> Option<String> {
+    pub(crate) fn head(&self) -> Option<String> {
         let names = self.columns.iter().map(|column| column.name().to_owned()).collect();
         self.width.map(|width| self.table_line(names, width))
     }
 
     /// The line of `entry`. No value forges a line or a column.
-    pub fn line(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+    pub(crate) fn line(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
         let printed = PrintedEntry { archive, entry, history: OnceCell::new() };
         let columns = self.columns.iter();
         Ok(match self.width {
@@ -241,7 +241,7 @@ impl Columns {
     }
 
     /// The fields of `entry`, in alphabetical order.
-    pub fn fields(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Value> {
+    pub(crate) fn fields(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Value> {
         let printed = PrintedEntry { archive, entry, history: OnceCell::new() };
         let field = |column: &Column| Ok((column.field().to_owned(), column.json(&printed)?));
         Ok(Value::Object(self.columns.iter().map(field).collect::<anyhow::Result<Map<_, _>>>()?))

@@ -89,7 +89,7 @@ pub struct UsageError(pub String);
 
 impl UsageError {
     /// The error as the command line passes it on.
-    pub fn because(problem: impl Into<String>) -> anyhow::Error {
+    pub(crate) fn because(problem: impl Into<String>) -> anyhow::Error {
         UsageError(problem.into()).into()
     }
 }

@@ -70,9 +70,9 @@ use crate::ship::Reads;
 use crate::web::secret::SecretAddress;
 
 /// Runs a crawl to its end.
-pub type CrawlFn = fn(CrawlRequest) -> Result<crate::record::Finish, CrawlError>;
+pub(crate) type CrawlFn = fn(CrawlRequest) -> Result<crate::record::Finish, CrawlError>;
 /// Opens the archive of a crawl directory on a disk for reading.
-pub type OpenArchive = fn(&Disk, &Path) -> anyhow::Result<Box<dyn Archive>>;
+pub(crate) type OpenArchive = fn(&Disk, &Path) -> anyhow::Result<Box<dyn Archive>>;
 
 #[derive(Debug, Parser)]
 #[command(

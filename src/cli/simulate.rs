@@ -23,7 +23,7 @@ const VIOLATIONS_TOLD: usize = 20;
 
 /// Serve a synthetic web on loopback, with its own DNS, to crawl from another terminal.
 #[derive(Args, Clone, Debug)]
-pub struct SimulateArgs {
+pub(crate) struct SimulateArgs {
     /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

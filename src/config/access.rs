@@ -58,12 +58,12 @@ fn reference(value: &str, file: &str) -> String {
 
 impl Auth {
     /// Returns the reference to the password; empty for none.
-    pub fn password(&self) -> String {
+    pub(crate) fn password(&self) -> String {
         reference(&self.password, &self.password_file)
     }
 
     /// Returns the reference to the token; empty for none.
-    pub fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         reference(&self.bearer, &self.bearer_file)
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Limit {
 
 impl Limit {
     /// The error, where `places` has the lines of keys and `name` stands for the whole.
-    pub fn error(self, places: &HashMap<String, SourceLine>, name: &str) -> ConfigError {
+    pub(crate) fn error(self, places: &HashMap<String, SourceLine>, name: &str) -> ConfigError {
         let (key, place) = match self.site {
             None => (self.key.clone(), places.get(&self.key)),
             Some(number) => {

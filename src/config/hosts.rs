@@ -27,7 +27,7 @@ const ADDRESSES_MAX: usize = 8;
 
 impl Hosts {
     /// The names with their addresses; those that are none are left out.
-    pub fn addresses(&self) -> impl Iterator<Item = (&str, Vec<IpAddr>)> {
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = (&str, Vec<IpAddr>)> {
         let parsed = |list: &Vec<String>| list.iter().filter_map(|text| text.parse().ok()).collect();
         self.0.iter().map(move |(name, list)| (name.as_str(), parsed(list)))
     }

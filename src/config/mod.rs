@@ -194,12 +194,12 @@ impl Config {
     }
 
     /// Checks the limits again, after settings were changed in code.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         check::limits(self).map_err(|limit| limit.error(&HashMap::new(), "the configuration"))
     }
 
     /// Returns the value of `User-Agent`: `NAME/VERSION (+CONTACT)`.
-    pub fn user_agent(&self) -> String {
+    pub(crate) fn user_agent(&self) -> String {
         let mut agent = self.crawl.user_agent.clone();
         if !agent.contains('/') {
             agent.push('/');
@@ -285,12 +285,12 @@ impl Config {
     }
 
     /// The product token that robots.txt files name: the letters, `-` and `_` that `user_agent` starts with.
-    pub fn agent_token(&self) -> &str {
+    pub(crate) fn agent_token(&self) -> &str {
         check::agent_token(&self.crawl.user_agent)
     }
 
     /// Every key there is, as `section.key`, in the order of the file.
-    pub fn keys() -> Vec<String> {
+    pub(crate) fn keys() -> Vec<String> {
         let mut config = Config::default();
         let mut keys = Vec::new();
         for name in SECTIONS {

@@ -69,63 +69,51 @@ section! {
     }
 }
 
-/// Settings in the place of those of `[recrawl]`; what is left out is as there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RecrawlSettings {
-    /// As `recrawl.mode`.
-    pub mode: Option<RecrawlMode>,
-    /// As `recrawl.min`.
-    pub min: Option<Duration>,
-    /// As `recrawl.max`.
-    pub max: Option<Duration>,
-    /// As `recrawl.interval`.
-    pub interval: Option<Duration>,
-    /// As `recrawl.gain`.
-    pub gain: Option<Duration>,
+/// Makes the settings that may be in the place of those of `[recrawl]`, from their keys and types there.
+macro_rules! settings_in_place {
+    ($($key:ident: $type:ty,)+) => {
+        /// Settings in the place of those of `[recrawl]`; what is left out is as there.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct RecrawlSettings {
+            $(
+                #[doc = concat!("As `recrawl.", stringify!($key), "`.")]
+                pub $key: Option<$type>,
+            )+
+        }
+
+        impl RecrawlSettings {
+            /// Sets a key; `None` where there is no such key, or the value has another type.
+            fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<()> {
+                match key {
+                    $(stringify!($key) => self.$key = Some(<$type>::from_toml(value)?),)+
+                    _ => return None,
+                }
+                Some(())
+            }
+
+            /// Its keys with their values as TOML.
+            fn written(&self) -> impl Iterator<Item = (&'static str, String)> {
+                let values = [$((stringify!($key), self.$key.map(|value| value.to_toml())),)+];
+                values.into_iter().filter_map(|(key, value)| Some((key, value?)))
+            }
+        }
+
+        impl Recrawl {
+            /// Returns these settings with `settings` in their place where set. It has no patterns: none counts there.
+            pub(crate) fn with(&self, settings: &RecrawlSettings) -> Recrawl {
+                Recrawl { $($key: settings.$key.unwrap_or(self.$key),)+ patterns: Vec::new(), ..*self }
+            }
+        }
+    };
 }
 
-impl RecrawlSettings {
-    /// Sets a key; `None` where there is no such key, or the value has another type.
-    fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<()> {
-        match key {
-            "mode" => self.mode = Some(RecrawlMode::from_toml(value)?),
-            "min" => self.min = Some(Duration::from_toml(value)?),
-            "max" => self.max = Some(Duration::from_toml(value)?),
-            "interval" => self.interval = Some(Duration::from_toml(value)?),
-            "gain" => self.gain = Some(Duration::from_toml(value)?),
-            _ => return None,
-        }
-        Some(())
-    }
-
-    /// Its keys with their values as TOML.
-    fn written(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let duration = |value: Option<Duration>| value.map(|duration| duration.to_toml());
-        let values = [
-            ("mode", self.mode.map(|mode| mode.to_toml())),
-            ("min", duration(self.min)),
-            ("max", duration(self.max)),
-            ("interval", duration(self.interval)),
-            ("gain", duration(self.gain)),
-        ];
-        values.into_iter().filter_map(|(key, value)| Some((key, value?)))
-    }
-}
-
-impl Recrawl {
-    /// Returns these settings with `settings` in their place where set. It has no patterns: none counts there.
-    pub fn with(&self, settings: &RecrawlSettings) -> Recrawl {
-        Recrawl {
-            mode: settings.mode.unwrap_or(self.mode),
-            min: settings.min.unwrap_or(self.min),
-            max: settings.max.unwrap_or(self.max),
-            interval: settings.interval.unwrap_or(self.interval),
-            gain: settings.gain.unwrap_or(self.gain),
-            patterns: Vec::new(),
-            ..*self
-        }
-    }
+settings_in_place! {
+    mode: RecrawlMode,
+    min: Duration,
+    max: Duration,
+    interval: Duration,
+    gain: Duration,
 }
 
 impl Setting for RecrawlSettings {
@@ -202,6 +190,16 @@ mod tests {
             ("\\.pdf$", Some(RecrawlMode::Off), None)
         );
         assert_eq!(Config::parse(&config.to_toml(), "written.toml").unwrap(), config);
+    }
+
+    #[test]
+    fn messages_name_every_key_that_a_rule_may_have() {
+        let hour = Some(HOUR);
+        let all = RecrawlSettings { mode: Some(RecrawlMode::Off), min: hour, max: hour, interval: hour, gain: hour };
+        for (key, _) in all.written() {
+            assert!(<RecrawlSettings as Setting>::EXPECTED.contains(key), "{key}");
+            assert!(<Vec<RecrawlPattern> as Setting>::EXPECTED.contains(key), "{key}");
+        }
     }
 
     #[test]

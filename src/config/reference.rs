@@ -79,7 +79,7 @@ pub fn resolved(value: &str) -> Result<Secret, String> {
 }
 
 /// The text of a file with secrets, without the line end behind it. Others must not be able to read or change it.
-pub fn private_file(path: &Path) -> Result<String, String> {
+pub(crate) fn private_file(path: &Path) -> Result<String, String> {
     let shown = path.display();
     let opened = fs::metadata(path).map_err(|error| format!("{shown}: {error}"))?;
     if opened.len() > FILE_BYTES_MAX || !opened.is_file() {

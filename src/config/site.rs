@@ -104,7 +104,7 @@ impl Site {
     }
 
     /// Returns the table on one line, as the one that follows `number` others.
-    pub fn line(&self, number: usize) -> String {
+    pub(crate) fn line(&self, number: usize) -> String {
         let written = self.written().into_iter().map(|(key, value)| format!("{key} = {value}"));
         format!("[[site]] {}: {}", number + 1, written.collect::<Vec<_>>().join(", "))
     }
@@ -119,11 +119,11 @@ impl Site {
 mod explicit {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<T: Serialize, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
         value.serialize(to)
     }
 
-    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
         T::deserialize(from).map(Some)
     }
 }

@@ -17,12 +17,12 @@ pub struct Bytes(pub u64);
 
 impl Bytes {
     /// `n` KiB.
-    pub const fn kib(n: u64) -> Self {
+    pub(crate) const fn kib(n: u64) -> Self {
         Bytes(n << 10)
     }
 
     /// `n` MiB.
-    pub const fn mib(n: u64) -> Self {
+    pub(crate) const fn mib(n: u64) -> Self {
         Bytes(n << 20)
     }
 
@@ -32,12 +32,12 @@ impl Bytes {
     }
 
     /// A length in memory.
-    pub const fn of(length: usize) -> Self {
+    pub(crate) const fn of(length: usize) -> Self {
         Bytes(length as u64)
     }
 
     /// The number.
-    pub const fn get(self) -> u64 {
+    pub(crate) const fn get(self) -> u64 {
         self.0
     }
 

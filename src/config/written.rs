@@ -49,7 +49,7 @@ impl Origins {
     }
 
     /// Returns the origin of the value of `key`.
-    pub fn of(&self, key: &str) -> Origin {
+    pub(crate) fn of(&self, key: &str) -> Origin {
         self.0.get(key).cloned().unwrap_or(Origin::Default)
     }
 }
@@ -61,7 +61,7 @@ impl Config {
     }
 
     /// Every key, as `section.key`, with its value as a file has it, in the order of the file.
-    pub fn entries(&self) -> Vec<(String, String)> {
+    pub(crate) fn entries(&self) -> Vec<(String, String)> {
         let mut config = self.clone();
         let mut entries = Vec::new();
         for name in SECTIONS {

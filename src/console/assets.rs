@@ -52,7 +52,7 @@ pub(super) fn find(name: &str) -> Option<&'static Asset> {
 
 impl Asset {
     /// An entity tag that changes with the content.
-    pub fn tag(&self) -> String {
+    pub(crate) fn tag(&self) -> String {
         format!("\"{}\"", data_encoding::BASE64URL_NOPAD.encode(&Sha1::digest(self.bytes)))
     }
 }

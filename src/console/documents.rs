@@ -125,7 +125,7 @@ pub struct Bytes {
 
 impl Bytes {
     /// Makes the number of bytes of the thing with this name.
-    pub fn of(what: &str, bytes: u64) -> Bytes {
+    pub(crate) fn of(what: &str, bytes: u64) -> Bytes {
         Bytes { what: what.to_owned(), bytes }
     }
 }

@@ -77,7 +77,7 @@ impl Default for History {
 
 impl History {
     /// Takes the figures of a crawl that runs down; says whether that made a point.
-    pub fn take(&mut self, now: Time, live: &Live) -> bool {
+    pub(crate) fn take(&mut self, now: Time, live: &Live) -> bool {
         let Snapshot { statistics, gauges, .. } = &live.figures;
         let counters = counters(statistics);
         let is_silent = now.since(self.heard).as_millis() as u64 > SILENCE_MS;
@@ -119,17 +119,17 @@ impl History {
     }
 
     /// The crawl does not run: what comes next is not measured against what was.
-    pub fn pause(&mut self) {
+    pub(crate) fn pause(&mut self) {
         self.begun = None;
     }
 
     /// All points, the oldest first.
-    pub fn points(&self) -> impl Iterator<Item = &Point> {
+    pub(crate) fn points(&self) -> impl Iterator<Item = &Point> {
         self.points.iter()
     }
 
     /// The newest point.
-    pub fn newest(&self) -> Option<&Point> {
+    pub(crate) fn newest(&self) -> Option<&Point> {
         self.points.back()
     }
 }

@@ -52,4 +52,4 @@ pub use source::{Problem, Source};
 pub use warnings::{RecentWarnings, Warning};
 
 /// Default address of the console.
-pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9151";
+pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:9151";

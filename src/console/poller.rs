@@ -44,7 +44,7 @@ pub(super) struct Shared {
 
 impl Poller {
     /// Starts it.
-    pub fn start(source: Arc<dyn Source>) -> std::io::Result<Poller> {
+    pub(crate) fn start(source: Arc<dyn Source>) -> std::io::Result<Poller> {
         let (publish, published) = watch::channel(Published::default());
         let history = Arc::<Mutex<History>>::default();
         let (stop, stopped) = bounded(0);
@@ -55,7 +55,7 @@ impl Poller {
     }
 
     /// Asks no more; streams end.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -111,14 +111,14 @@ fn json(answer: &Result<State, Problem>) -> Bytes {
 
 impl Shared {
     /// All points, as JSON.
-    pub fn history(&self) -> serde_json::Value {
+    pub(crate) fn history(&self) -> serde_json::Value {
         let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let points: Vec<&Point> = history.points().collect();
         serde_json::json!({ "step_ms": STEP_MS, "points": points })
     }
 
     /// Returns a receiver of all reports from now on.
-    pub fn listen(&self) -> watch::Receiver<Published> {
+    pub(crate) fn listen(&self) -> watch::Receiver<Published> {
         self.published.clone()
     }
 }

@@ -42,12 +42,12 @@ pub(super) struct Readers {
 
 impl Readers {
     /// Starts the threads, which ask `source`.
-    pub fn start(source: &Arc<dyn Source>) -> std::io::Result<Readers> {
+    pub(crate) fn start(source: &Arc<dyn Source>) -> std::io::Result<Readers> {
         Ok(Readers { quick: lane("console-quick", source)?, slow: lane("console-slow", source)? })
     }
 
     /// Asks `question` on a thread of `lane`, and waits for the answer.
-    pub async fn ask<T: Send + 'static>(
+    pub(crate) async fn ask<T: Send + 'static>(
         &self,
         lane: Lane,
         question: impl FnOnce(&dyn Source) -> Result<T, Problem> + Send + 'static,

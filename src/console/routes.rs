@@ -50,7 +50,7 @@ pub(super) struct Caller {
 
 impl Routes {
     /// Answers `request`.
-    pub async fn answer<B>(&self, request: Request<B>, caller: &Caller) -> Result<Answer, Infallible>
+    pub(crate) async fn answer<B>(&self, request: Request<B>, caller: &Caller) -> Result<Answer, Infallible>
     where
         B: hyper::body::Body<Data = Bytes> + Send + 'static,
         B::Error: std::error::Error + Send + Sync + 'static,

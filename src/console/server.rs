@@ -68,7 +68,7 @@ pub struct Console {
 
 impl Console {
     /// Listens at `address`, and shows `source` to those who come.
-    pub fn open(address: &str, source: Arc<dyn Source>) -> Result<Console, ConsoleError> {
+    pub(crate) fn open(address: &str, source: Arc<dyn Source>) -> Result<Console, ConsoleError> {
         let refused = |source: io::Error| {
             let is_taken = source.kind() == io::ErrorKind::AddrInUse;
             let hint = "; another console may be open there. Choose another port, or 127.0.0.1:0 for any free one";
@@ -91,13 +91,13 @@ impl Console {
     }
 
     /// Returns the address at which it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Returns the URL that a browser opens to see it and to give orders. It ends with the token, and is for the
     /// terminal alone.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/#token={}", self.address, self.token.as_text())
     }
 }

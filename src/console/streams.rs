@@ -54,7 +54,7 @@ enum Step {
 
 impl Streams {
     /// Opens a stream of the states in `published` on the connection that has this `place`.
-    pub fn open(&self, published: watch::Receiver<Published>, place: &ConnectionHandle) -> Body {
+    pub(crate) fn open(&self, published: watch::Receiver<Published>, place: &ConnectionHandle) -> Body {
         let (keep, over) = oneshot::channel();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|stream| !stream.keep.is_closed());

@@ -11,19 +11,19 @@ pub(super) struct Token(String);
 
 impl Token {
     /// A new one.
-    pub fn new() -> Result<Token, getrandom::Error> {
+    pub(crate) fn new() -> Result<Token, getrandom::Error> {
         let mut bytes = [0; BYTES];
         getrandom::fill(&mut bytes)?;
         Ok(Token(data_encoding::HEXLOWER.encode(&bytes)))
     }
 
     /// Returns the token as it is in the address of the page. It is shown nowhere else.
-    pub fn as_text(&self) -> &str {
+    pub(crate) fn as_text(&self) -> &str {
         &self.0
     }
 
     /// Returns whether `given` is the token. The time that this takes says nothing about where they differ.
-    pub fn is(&self, given: &[u8]) -> bool {
+    pub(crate) fn is(&self, given: &[u8]) -> bool {
         let own = self.0.as_bytes();
         let differences = own.iter().enumerate().fold(0, |differences, (at, byte)| {
             let other = given.get(at).copied().unwrap_or_default();

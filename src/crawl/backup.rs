@@ -31,7 +31,7 @@ const FAULTS_MAX: u32 = 3;
 
 /// Numbers of what was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BackedUp {
+pub(crate) struct BackedUp {
     /// Shards of the crawl.
     pub shards: usize,
     /// The checkpoint of the first of them.

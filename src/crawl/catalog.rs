@@ -34,7 +34,7 @@ pub(super) struct Catalog {
 impl Catalog {
     /// Opens the catalog of the crawl in `dir`, and makes it where there is none. Only links that lead elsewhere are an
     /// error.
-    pub fn open(dir: &Path) -> disk::Result<Catalog> {
+    pub(crate) fn open(dir: &Path) -> disk::Result<Catalog> {
         disk::refuse_links(dir, &[layout::CATALOG, layout::CATALOG_DAMAGED])?;
         let path = dir.join(layout::CATALOG);
         disk::only_regular_files(&path)?;
@@ -50,13 +50,13 @@ impl Catalog {
     }
 
     /// The number of the last checkpoint of `shard`, if it is known.
-    pub fn last(&self, shard: Shard) -> Option<u64> {
+    pub(crate) fn last(&self, shard: Shard) -> Option<u64> {
         let found = self.with(|db| db.get(shard.dir_name()))??;
         Some(u64::from_le_bytes(found.as_ref().try_into().ok()?))
     }
 
     /// Notes that `number` is the last checkpoint of `shard`.
-    pub fn note(&self, shard: Shard, number: u64) {
+    pub(crate) fn note(&self, shard: Shard, number: u64) {
         self.with(|db| {
             db.insert(shard.dir_name(), &number.to_le_bytes())?;
             db.flush()

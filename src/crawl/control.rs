@@ -125,7 +125,7 @@ pub(super) fn ask_within(
 }
 
 /// A crawl that runs gives its figures within this time, or is shown by its last checkpoint.
-pub const LIVE_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const LIVE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Returns the state of the crawl in `dir` at this moment, if it answers within `patience`.
 pub fn live(dir: &Path, patience: Duration) -> Result<Live, wire::AskError> {

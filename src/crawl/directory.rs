@@ -71,7 +71,7 @@ fn read_making(disk: &Disk, dir: &Path) -> disk::Result<Option<Identity>> {
 
 impl Directory {
     /// Opens the one of `request`; makes it where there is none. As long as it is kept it is this process's.
-    pub fn open(request: &CrawlRequest, clock: &dyn Clock) -> Result<Directory, CrawlError> {
+    pub(crate) fn open(request: &CrawlRequest, clock: &dyn Clock) -> Result<Directory, CrawlError> {
         let disk = Disk::real();
         disk::create_crawl_dir(&request.dir, options::readers(&request.config))?;
         let lock = DirectoryLock::acquire(&request.dir)?;
@@ -91,7 +91,7 @@ impl Directory {
     }
 
     /// Seeds that earlier runs have listed.
-    pub fn listed(&self, request: &CrawlRequest) -> disk::Result<u64> {
+    pub(crate) fn listed(&self, request: &CrawlRequest) -> disk::Result<u64> {
         Ok(reader::count(&Disk::real(), &request.dir)?.unwrap_or(0))
     }
 }

@@ -29,7 +29,7 @@ const PAGES: u64 = 1_000_000;
 
 /// Pages that are due in a time; pages of the terms before are not counted again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct DueIn {
+pub(crate) struct DueIn {
     /// The time in words.
     pub term: &'static str,
     /// Number of these pages.
@@ -38,7 +38,7 @@ pub struct DueIn {
 
 /// Visits that the settings want.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// Number of pages that are visited.
     pub pages: u64,
     /// Visits a day if every page has the longest interval; in mode `fixed`, the interval.

@@ -18,7 +18,7 @@ pub(super) struct Ending {
 
 impl Ending {
     /// Returns the ending of the engine of `run`.
-    pub fn of(run: &mut ShardRun, finish: Finish) -> Ending {
+    pub(crate) fn of(run: &mut ShardRun, finish: Finish) -> Ending {
         let engine = &mut run.engine;
         let (statistics, gauges) = (engine.figures().statistics(), engine.figures().gauges());
         Ending {
@@ -31,7 +31,7 @@ impl Ending {
     }
 
     /// Returns the ending of a crawl of which another shard has ended as `other`.
-    pub fn and(mut self, other: Ending) -> Ending {
+    pub(crate) fn and(mut self, other: Ending) -> Ending {
         let Ending { finish, statistics, gauges, doing, oddities } = other;
         self.finish = self.finish.and(finish);
         self.statistics += &statistics;
@@ -42,7 +42,7 @@ impl Ending {
     }
 
     /// Prints the closing statistics of one machine among several.
-    pub fn print(&self, request: &CrawlRequest) {
+    pub(crate) fn print(&self, request: &CrawlRequest) {
         let Ending { finish, statistics, gauges, .. } = self;
         if request.logs_json() {
             closing::event(statistics, gauges, finish, &request.closing());
@@ -52,7 +52,7 @@ impl Ending {
     }
 
     /// Tells the closing statistics, and writes the reports. A crawl that came to its end with nothing is an error.
-    pub fn tell(self, request: &CrawlRequest, runtime: &mut Runtime) -> Result<Finish, CrawlError> {
+    pub(crate) fn tell(self, request: &CrawlRequest, runtime: &mut Runtime) -> Result<Finish, CrawlError> {
         let Ending { finish, statistics, gauges, doing, oddities } = self;
         // first, while the display says that the crawl ends: nobody waits for anything after the statistics
         let written = reports::put_at_the_end(&request.dir);

@@ -104,7 +104,7 @@ impl<E: Into<CrawlError>> From<E> for Broken {
 impl<'scope> EngineThread<'scope> {
     /// Starts the thread for the engine of `shard`, which `port` is of; it sends its `reports`. Its work is made on
     /// that thread.
-    pub fn spawn<'env: 'scope>(
+    pub(crate) fn spawn<'env: 'scope>(
         scope: &'scope Scope<'scope, 'env>,
         shard: Shard,
         make: impl FnOnce() -> Result<Work<'env>, CrawlError> + Send + 'scope,
@@ -131,14 +131,14 @@ impl<'scope> EngineThread<'scope> {
     }
 
     /// Waits for the thread of an engine that is done.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         drop(self.instructions);
         // the panic was reported
         let _ = self.thread.join();
     }
 
     /// Tells the engine, unless it has too much before it.
-    pub fn offer(&self, event: Event) {
+    pub(crate) fn offer(&self, event: Event) {
         self.reply.offer(event);
     }
 }

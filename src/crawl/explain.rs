@@ -56,7 +56,7 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
 }
 
 /// The same of a crawl in a store, which `disk` shows in `dir`. Whether it runs is not known.
-pub fn explain_stored(
+pub(crate) fn explain_stored(
     disk: &Disk,
     dir: &Path,
     url: &CanonicalUrl,

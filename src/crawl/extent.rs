@@ -19,7 +19,7 @@ use crate::web::url::CanonicalUrl;
 
 /// The scope of a crawl, and the settings that define it.
 #[derive(Debug)]
-pub struct Extent {
+pub(crate) struct Extent {
     /// The settings of its last run, without the names and passwords of proxies.
     pub config: Config,
     /// Query parameters that do not distinguish its URLs.
@@ -32,7 +32,7 @@ pub struct Extent {
 
 impl Extent {
     /// Reads the extent of the crawl in `dir`.
-    pub fn read(dir: &Path) -> Result<Extent, CrawlError> {
+    pub(crate) fn read(dir: &Path) -> Result<Extent, CrawlError> {
         let disk = Disk::real();
         let dirs = CrawlDirs::open(&disk, dir)?;
         let config = options::read_copy(&disk, dirs.home())?.ok_or_else(|| {
@@ -61,7 +61,7 @@ impl Extent {
 
     /// True if `url` does not belong to the crawl because no seed and no pattern takes it in. What the operator
     /// excluded or had removed is not meant by that.
-    pub fn is_outside(&self, url: &CanonicalUrl) -> bool {
+    pub(crate) fn is_outside(&self, url: &CanonicalUrl) -> bool {
         let is_forgotten = || self.forgotten[self.dirs.place_of_url(url)].covers(url.as_str());
         matches!(self.scope.explain(url, 0, 0).rule, Rule::Nothing(_)) && !is_forgotten()
     }

@@ -40,7 +40,7 @@ pub(super) struct Teller {
 
 impl Teller {
     /// Makes the teller of a crawl with this number of shards, which makes its requests in `slots`.
-    pub fn new(slots: Arc<SlotPool>, shards: usize) -> Teller {
+    pub(crate) fn new(slots: Arc<SlotPool>, shards: usize) -> Teller {
         Teller {
             warnings: Warnings::default(),
             slots,
@@ -53,13 +53,13 @@ impl Teller {
     }
 
     /// Makes the next look due: a crawl that ends at once has something to say too.
-    pub fn hurry(&mut self) {
+    pub(crate) fn hurry(&mut self) {
         self.due = Time::ZERO;
     }
 
     /// Looks at the `boards` of the engines, if it is time to, and shows what they say together, once all have said
     /// something.
-    pub fn look<'a>(
+    pub(crate) fn look<'a>(
         &mut self,
         display: &mut Progress,
         endpoint: &mut Endpoint,
@@ -113,7 +113,7 @@ pub(super) struct Posted {
 
 impl Board {
     /// Returns what was put down last, if anything was.
-    pub fn read(&self) -> Option<Posted> {
+    pub(crate) fn read(&self) -> Option<Posted> {
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -132,12 +132,12 @@ pub(super) struct Observer {
 
 impl Observer {
     /// Makes the view of a process that takes no more memory than `ceiling`. What it sees is put down on `board`.
-    pub fn new(ceiling: u64, board: Board) -> Observer {
+    pub(crate) fn new(ceiling: u64, board: Board) -> Observer {
         Observer { sampler: Sampler::new(ceiling), board, due: Time::ZERO }
     }
 
     /// Looks at the engine, if it is time to. It is called between two events.
-    pub fn look(&mut self, engine: &mut Engine, now: Time) {
+    pub(crate) fn look(&mut self, engine: &mut Engine, now: Time) {
         if now >= self.due {
             self.due = now + DISPLAY;
             self.post(engine, now);
@@ -145,7 +145,7 @@ impl Observer {
     }
 
     /// Puts down what is to be seen of the engine.
-    pub fn post(&mut self, engine: &mut Engine, now: Time) {
+    pub(crate) fn post(&mut self, engine: &mut Engine, now: Time) {
         let mut live = self.sampler.live(engine);
         self.sampler.sample(&live.figures.statistics, now);
         // neither display nor metrics tell of it, and it is long
@@ -157,7 +157,7 @@ impl Observer {
     }
 
     /// Makes the figures of this moment, for anyone who asks.
-    pub fn sampler(&self) -> &Sampler {
+    pub(crate) fn sampler(&self) -> &Sampler {
         &self.sampler
     }
 }
@@ -172,7 +172,7 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Makes the sampler of a crawl that takes no more memory than `ceiling`.
-    pub fn new(ceiling: u64) -> Sampler {
+    pub(crate) fn new(ceiling: u64) -> Sampler {
         Sampler { ceiling, due: Time::ZERO, samples: VecDeque::new() }
     }
 
@@ -198,7 +198,7 @@ impl Sampler {
     }
 
     /// Returns the state of the crawl at this moment.
-    pub fn live(&self, engine: &mut Engine) -> Live {
+    pub(crate) fn live(&self, engine: &mut Engine) -> Live {
         let mut live = engine.figures().live();
         live.rates = self.rates(&live.figures.statistics, live.figures.updated);
         live.memory_ceiling_bytes = self.ceiling;

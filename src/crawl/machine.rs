@@ -40,13 +40,13 @@ pub(super) struct Lookout {
 
 impl Lookout {
     /// Makes the lookout, which looks from now on.
-    pub fn new() -> Lookout {
+    pub(crate) fn new() -> Lookout {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Lookout { cores, looked: Instant::now(), threads: threads() }
     }
 
     /// Returns what was short since the last look.
-    pub fn look(&mut self) -> Pressure {
+    pub(crate) fn look(&mut self) -> Pressure {
         let elapsed = self.looked.elapsed();
         let before = std::mem::replace(&mut self.threads, threads());
         self.looked = Instant::now();

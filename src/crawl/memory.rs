@@ -74,7 +74,7 @@ pub struct Ceiling {
 impl Ceiling {
     /// The ceiling of the crawl in `dir` on this machine, by the settings of its last run; nothing where they cannot be
     /// read.
-    pub fn of_crawl(disk: &Disk, dir: &Path) -> disk::Result<Option<Ceiling>> {
+    pub(crate) fn of_crawl(disk: &Disk, dir: &Path) -> disk::Result<Option<Ceiling>> {
         let config = super::options::read_copy(disk, dir)?;
         let seeds = reader::count(disk, dir)?.unwrap_or(0);
         let bytes = reader::bytes(disk, dir)?;
@@ -83,7 +83,7 @@ impl Ceiling {
 
     /// The ceiling with this many seeds, whose texts have this many bytes: the lines of the file while they are
     /// numbered, and what they take into scope.
-    pub fn with_seeds(mut self, seeds: u64, bytes: u64) -> Ceiling {
+    pub(crate) fn with_seeds(mut self, seeds: u64, bytes: u64) -> Ceiling {
         self.parts.pop();
         let of_seed = SEED_PLACES * self.shards + SEED_SCOPE;
         self.parts.push(part("seeds: table and scope", "", seeds * of_seed + 2 * bytes));
@@ -91,7 +91,7 @@ impl Ceiling {
     }
 
     /// The ceiling of a crawl by `config` with `cores` process threads, and with as many workers as it may have.
-    pub fn of(config: &Config, cores: usize) -> Ceiling {
+    pub(crate) fn of(config: &Config, cores: usize) -> Ceiling {
         Ceiling::with_workers(config, workers_most(config), cores)
     }
 

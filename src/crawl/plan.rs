@@ -72,7 +72,7 @@ pub struct Plan {
 
 /// Requests a second that there can be at most while no other hosts are found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct RateBound {
+pub(crate) struct RateBound {
     /// Time that an answer takes.
     #[serde(rename = "answer_s", with = "crate::record::seconds")]
     pub answer: Duration,
@@ -91,7 +91,7 @@ pub struct RateBound {
 
 /// Disk of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct DiskPart {
+pub(crate) struct DiskPart {
     /// Name of the part.
     pub name: &'static str,
     /// Bytes.
@@ -100,7 +100,7 @@ pub struct DiskPart {
 
 impl Plan {
     /// Computes what `config` implies for these seeds in `dir`, with pages of `page_bytes` on average.
-    pub fn of(config: &Config, seeds: &[Seed], problems: &SeedProblems, dir: &Path, page_bytes: u64) -> Plan {
+    pub(crate) fn of(config: &Config, seeds: &[Seed], problems: &SeedProblems, dir: &Path, page_bytes: u64) -> Plan {
         let hosts: HashSet<&str> = seeds.iter().map(|seed| seed.url.host()).collect();
         let domains: HashSet<&str> = seeds.iter().map(|seed| seed.url.registrable_domain()).collect();
         let there = dir.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
@@ -124,7 +124,7 @@ impl Plan {
     }
 
     /// The same with what is due in the crawl's calendar: `due`.
-    pub fn with_due(mut self, config: &Config, due: Vec<DueIn>) -> Plan {
+    pub(crate) fn with_due(mut self, config: &Config, due: Vec<DueIn>) -> Plan {
         self.recrawl = due::needs(config, &due);
         self.due = due;
         let possible = self.rates.first().map_or(0.0, |bound| bound.all * 86_400.0);
@@ -143,7 +143,7 @@ impl Plan {
     }
 
     /// Disk for a million pages, all parts together.
-    pub fn disk_total(&self) -> u64 {
+    pub(crate) fn disk_total(&self) -> u64 {
         self.disk_per_million.iter().map(|part| part.bytes).sum()
     }
 

@@ -20,7 +20,7 @@ use crate::web::url::CanonicalUrl;
 
 /// The URLs of the same page, and other pages that may be meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Related {
+pub(crate) struct Related {
     /// Other spellings of the same page.
     pub spellings: Vec<String>,
     /// Other pages of the archive, with what they are.
@@ -28,7 +28,7 @@ pub struct Related {
 }
 
 /// The archive of a crawl, asked for URLs.
-pub struct Relatives {
+pub(crate) struct Relatives {
     archives: Archives,
     /// URLs that are forgotten now.
     forgotten: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Relatives {
 
 impl Relatives {
     /// Opens the archive of the crawl in `dir`.
-    pub fn open(dir: &Path) -> std::result::Result<Relatives, CrawlError> {
+    pub(crate) fn open(dir: &Path) -> std::result::Result<Relatives, CrawlError> {
         let disk = Disk::real();
         let dirs = CrawlDirs::open(&disk, dir)?;
         let keys = match dirs.keys() {
@@ -50,7 +50,7 @@ impl Relatives {
     }
 
     /// Returns the relatives of `url`: in the archive, and among what is forgotten already.
-    pub fn of(&self, url: &CanonicalUrl) -> Result<Related> {
+    pub(crate) fn of(&self, url: &CanonicalUrl) -> Result<Related> {
         let keys = self.archives.keys();
         let (key_text, key) = (keys.key_text(url), keys.keys(url).key);
         let is_same = |other: &String| CanonicalUrl::parse(other).is_ok_and(|other| keys.key_text(&other) == key_text);

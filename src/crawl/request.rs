@@ -47,7 +47,7 @@ pub struct GivenLimits {
 
 impl GivenLimits {
     /// Puts those that were given into `config`.
-    pub fn apply(&self, config: &mut Config) {
+    pub(crate) fn apply(&self, config: &mut Config) {
         let limits = &mut config.crawl;
         limits.max_pages = self.max_pages.or(limits.max_pages);
         limits.max_time = self.max_time.or(limits.max_time);
@@ -104,7 +104,7 @@ impl CrawlRequest {
     }
 
     /// The progress display that suits this run.
-    pub fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         let mode = Mode::on(&self.screen, self.verbosity == Verbosity::Quiet, self.logs_json());
         Progress::on(self.screen.clone(), mode, self.config.report.interval)
     }
@@ -120,7 +120,7 @@ impl CrawlRequest {
     }
 
     /// Returns the facts about this run that the closing statistics name.
-    pub fn closing(&self) -> Closing<'_> {
+    pub(crate) fn closing(&self) -> Closing<'_> {
         let GivenLimits { max_pages, max_time, max_depth, ref store, .. } = self.limits;
         Closing {
             dir: &self.dir,

@@ -15,7 +15,7 @@ use crate::disk::{DirectoryLock, Disk, Error};
 use crate::record::layout;
 
 /// Hears of each value file that was rewritten: its name, and what was done so far.
-pub type Tell<'a> = dyn FnMut(&str, &Compacted) + 'a;
+pub(crate) type Tell<'a> = dyn FnMut(&str, &Compacted) + 'a;
 
 /// Compacts the archive of the crawl in `dir`, each shard's by itself. `keep` stands in for what the settings of the
 /// last run say.

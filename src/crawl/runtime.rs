@@ -37,7 +37,7 @@ pub(super) struct Network {
 
 impl Runtime {
     /// Starts it by the settings of `request`, for an engine of each shard at most.
-    pub fn start(
+    pub(crate) fn start(
         request: &CrawlRequest,
         clock: Arc<dyn Clock>,
         Network { idle_max, lease }: Network,
@@ -59,14 +59,14 @@ impl Runtime {
     }
 
     /// The ports of the engines of all shards, in their order; signals are for all of them.
-    pub fn ports(&self, request: &CrawlRequest) -> Result<Vec<Port>, CrawlError> {
+    pub(crate) fn ports(&self, request: &CrawlRequest) -> Result<Vec<Port>, CrawlError> {
         let ports: Vec<Port> = (0..request.config.crawl.shards).map(|shard| self.threads.port(shard)).collect();
         self.threads.listen(ports.iter().map(|port| port.executors.reply().clone()).collect())?;
         Ok(ports)
     }
 
     /// Takes commands of the operator in, which the engines of `request` carry out.
-    pub fn listen(&mut self, request: &CrawlRequest) -> Incoming {
+    pub(crate) fn listen(&mut self, request: &CrawlRequest) -> Incoming {
         let (control, incoming) = Control::start(request, request.config.crawl.shards);
         self.control = Some(control);
         self.console.connect(&incoming.control_handle);
@@ -74,7 +74,7 @@ impl Runtime {
     }
 
     /// The same for a node of a crawl on many machines.
-    pub fn listen_as_node(&mut self, request: &CrawlRequest) -> NodeOrders {
+    pub(crate) fn listen_as_node(&mut self, request: &CrawlRequest) -> NodeOrders {
         let (control, orders, control_handle) = Control::start_node(request);
         self.control = Some(control);
         self.console.connect(&control_handle);
@@ -82,13 +82,13 @@ impl Runtime {
     }
 
     /// Takes no more commands in.
-    pub fn hang_up(&mut self) {
+    pub(crate) fn hang_up(&mut self) {
         self.console.disconnect();
         self.control = None;
     }
 
     /// Ends all threads. The engines are gone by now.
-    pub fn stop(self) {
+    pub(crate) fn stop(self) {
         let Runtime { threads, control, .. } = self;
         drop(control);
         threads.stop();

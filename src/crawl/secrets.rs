@@ -36,7 +36,7 @@ struct OfTable {
 
 impl Secrets {
     /// Looks up everything that the tables of `config` refer to.
-    pub fn of(config: &Config) -> Result<Secrets, CrawlError> {
+    pub(crate) fn of(config: &Config) -> Result<Secrets, CrawlError> {
         let with_secrets = (0..).zip(&config.site).filter(|(_, site)| site.has_secrets());
         let mut secrets = Secrets::default();
         for (number, site) in with_secrets {
@@ -45,13 +45,13 @@ impl Secrets {
         Ok(secrets)
     }
 
-    pub fn has(&self, number: TableNumber) -> bool {
+    pub(crate) fn has(&self, number: TableNumber) -> bool {
         self.of_tables.contains_key(&number)
     }
 
     /// Gives `request`, made from what holds where `tables` do, the secrets of those that are `confided` to it: of each
     /// setting that of the first table that has the setting, or nothing where that one keeps it to itself.
-    pub fn confide(
+    pub(crate) fn confide(
         &self,
         config: &Config,
         tables: &[TableNumber],

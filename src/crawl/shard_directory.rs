@@ -44,7 +44,7 @@ pub(super) struct ShardDirectory {
 
 impl ShardDirectory {
     /// Opens the only shard of the crawl of `request`, whose directory is locked; makes it where there is none.
-    pub fn open_alone(request: &CrawlRequest, now: Time) -> Result<ShardDirectory, CrawlError> {
+    pub(crate) fn open_alone(request: &CrawlRequest, now: Time) -> Result<ShardDirectory, CrawlError> {
         let (disk, dir) = (Disk::real(), request.dir.clone());
         make_directories(&disk, &dir, Shard::WHOLE)?;
         let (identity, is_new) = options::identity(request, &disk, now)?;
@@ -54,7 +54,7 @@ impl ShardDirectory {
 
     /// Opens the shard with this `identity` of the crawl of `request` on `disk`. Unless the crawl `is_made`, it makes
     /// the shard where there is none.
-    pub fn open_shard(
+    pub(crate) fn open_shard(
         request: &CrawlRequest,
         disk: Disk,
         identity: Identity,
@@ -74,7 +74,7 @@ impl ShardDirectory {
     }
 
     /// Returns what its engine is opened with. Its exchange with other shards and its shipping are the caller's.
-    pub fn opening(
+    pub(crate) fn opening(
         &self,
         request: &CrawlRequest,
         company: Company,

@@ -43,7 +43,7 @@ pub(super) enum Admitted {
 
 impl Admitted {
     /// Returns the result of two shards, or of more of which these are two.
-    pub fn and(self, other: Admitted) -> Admitted {
+    pub(crate) fn and(self, other: Admitted) -> Admitted {
         match (self, other) {
             (Admitted::Listed(one), Admitted::Listed(other)) => Admitted::Listed(one + other),
             (Admitted::Again(one), Admitted::Again(other)) => Admitted::Again(Refetch {
@@ -57,7 +57,7 @@ impl Admitted {
     }
 
     /// Says what is fetched again.
-    pub fn tell(self) {
+    pub(crate) fn tell(self) {
         match self {
             Admitted::Listed(0) => {}
             Admitted::Listed(again) => tracing::info!(
@@ -89,7 +89,7 @@ pub(super) struct News(Arc<AtomicBool>);
 
 impl News {
     /// Notes that something has changed; the engine at `reply` is woken, unless it is on its way.
-    pub fn tell(&self, reply: &EngineAddress) {
+    pub(crate) fn tell(&self, reply: &EngineAddress) {
         if !self.0.swap(true, Ordering::AcqRel) {
             reply.offer(Event::HeadChanged);
         }
@@ -102,7 +102,7 @@ impl News {
 
 impl ShardRun {
     /// Opens the engine at its last checkpoint; what comes for it comes by `events`.
-    pub fn open(
+    pub(crate) fn open(
         opening: Opening,
         processor: Processor,
         events: Receiver<Event>,
@@ -113,7 +113,7 @@ impl ShardRun {
     }
 
     /// Replays what was stored after the last checkpoint, and says how many responses that are.
-    pub fn replay(&mut self) -> Result<u64, CrawlError> {
+    pub(crate) fn replay(&mut self) -> Result<u64, CrawlError> {
         let Some(recovery) = self.recovery.take() else { return Ok(0) };
         let ShardRun { engine, processor, .. } = self;
         let mut find =
@@ -127,7 +127,7 @@ impl ShardRun {
     }
 
     /// Lets the seeds in.
-    pub fn admit(&mut self, admission: Admission) -> Result<Admitted, CrawlError> {
+    pub(crate) fn admit(&mut self, admission: Admission) -> Result<Admitted, CrawlError> {
         let engine = &mut self.engine;
         Ok(match admission {
             Admission::Again(round) => Admitted::Again(engine.seeder().refetch_listed_in(round)?),
@@ -141,7 +141,7 @@ impl ShardRun {
     }
 
     /// Feeds the engine events until it is done.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         clock: &dyn Clock,
         orders: &mut Orders,
@@ -176,7 +176,7 @@ impl ShardRun {
     }
 
     /// The fault that was behind `error`, if one has come for the engine.
-    pub fn cause(&self, error: CrawlError) -> CrawlError {
+    pub(crate) fn cause(&self, error: CrawlError) -> CrawlError {
         threads::cause(error, &self.events)
     }
 }

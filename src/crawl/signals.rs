@@ -65,7 +65,7 @@ pub(super) struct Signals {
 
 impl Signals {
     /// Listens from now on. Until somebody takes the events in, the first one ends the process.
-    pub fn listen() -> Result<Signals, CrawlError> {
+    pub(crate) fn listen() -> Result<Signals, CrawlError> {
         let (asked, events) = bounded(16);
         let is_up = Arc::new(AtomicBool::new(false));
         listen(vec![EngineAddress::new(0, asked.clone())], is_up.clone())
@@ -74,12 +74,12 @@ impl Signals {
     }
 
     /// Notes that somebody takes the events in.
-    pub fn take_in(&self) {
+    pub(crate) fn take_in(&self) {
         self.is_up.store(true, Ordering::Release);
     }
 
     /// Notes that nobody takes the events in for the time being: there is nothing that would have to be stopped.
-    pub fn stand_by(&self) {
+    pub(crate) fn stand_by(&self) {
         self.is_up.store(false, Ordering::Release);
     }
 }

@@ -31,7 +31,7 @@ const COMPILED_MAX: usize = 4_096;
 
 /// The tables of a crawl.
 #[derive(Debug)]
-pub struct SiteTables {
+pub(crate) struct SiteTables {
     /// Settings that hold for all sites.
     config: Config,
     index: SiteIndex,
@@ -68,7 +68,7 @@ struct Compiled {
 impl SiteTables {
     /// The tables of `config`; none where it has none and keeps no cookies, so that nothing is asked of them. Requests
     /// are signed by `signer`.
-    pub fn of(config: &Config, signer: Option<Arc<Signer>>) -> Result<Option<Arc<SiteTables>>, CrawlError> {
+    pub(crate) fn of(config: &Config, signer: Option<Arc<Signer>>) -> Result<Option<Arc<SiteTables>>, CrawlError> {
         if config.site.is_empty() && config.fetch.cookies == Cookies::Off {
             return Ok(None);
         }
@@ -76,7 +76,7 @@ impl SiteTables {
     }
 
     /// The same in a process that was started with another identity: then all requests are asked for here.
-    pub fn of_new_identity(config: &Config, signer: Option<Arc<Signer>>) -> Result<Arc<SiteTables>, CrawlError> {
+    pub(crate) fn of_new_identity(config: &Config, signer: Option<Arc<Signer>>) -> Result<Arc<SiteTables>, CrawlError> {
         SiteTables::made(config, signer, true)
     }
 
@@ -216,7 +216,7 @@ pub fn index(config: &Config) -> Result<SiteIndex, CrawlError> {
 
 /// Returns why the secrets of table `number`, which holds for `url`, are not sent there; `None` where they are, or
 /// where it has none.
-pub fn withheld(config: &Config, index: &SiteIndex, number: TableNumber, url: &CanonicalUrl) -> Option<String> {
+pub(crate) fn withheld(config: &Config, index: &SiteIndex, number: TableNumber, url: &CanonicalUrl) -> Option<String> {
     let keys = config.site[usize::from(number)].secret_keys();
     if keys.is_empty() || index.names_origin(number, url.plain()) {
         return None;
@@ -231,7 +231,7 @@ pub fn withheld(config: &Config, index: &SiteIndex, number: TableNumber, url: &C
 }
 
 /// `config` as it holds where the tables with these numbers do.
-pub fn overlaid(config: &Config, numbers: &[TableNumber]) -> Config {
+pub(crate) fn overlaid(config: &Config, numbers: &[TableNumber]) -> Config {
     config.at(&merged(config, numbers))
 }
 

@@ -13,7 +13,7 @@ pub fn file_bytes(dir: &Path) -> u64 {
 }
 
 /// As [`measure`], for a crawl whose shards are in `dirs`, and whose `stores` are the sums of theirs.
-pub fn measure_all(stores: &mut StoreBytes, dirs: &[PathBuf]) {
+pub(crate) fn measure_all(stores: &mut StoreBytes, dirs: &[PathBuf]) {
     let mut on_disk = StoreBytes::default();
     dirs.iter().for_each(|dir| on_disk += &lying_in(dir));
     if let [first, _, ..] = dirs {

@@ -41,7 +41,7 @@ const fn by_hand(name: &'static str, run: fn(&[u8]) -> bool) -> Target {
 }
 
 /// All of them.
-pub const TARGETS: &[Target] = &[
+pub(crate) const TARGETS: &[Target] = &[
     by_hand("html", web::html),
     by_hand("css", documents::css),
     by_hand("documents", documents::documents),

@@ -30,7 +30,7 @@ pub(super) struct TerminalSize {
 
 impl TerminalSize {
     /// Hosts for which there is room beside the figures.
-    pub fn hosts(self) -> usize {
+    pub(crate) fn hosts(self) -> usize {
         self.rows.saturating_sub(FIGURE_LINES + LOG_LINES).min(HOSTS_MAX)
     }
 }
@@ -57,7 +57,7 @@ impl Moment<'_> {
     /// The display: lines of figures, and below them hosts while there is room. The last column is left free, for some
     /// terminals wrap when it is written; a line that wrapped would not be taken away by the next display, nor would
     /// one that has left the screen.
-    pub fn display(&self, hosts: &Hosts, colour: bool, terminal: TerminalSize) -> Vec<String> {
+    pub(crate) fn display(&self, hosts: &Hosts, colour: bool, terminal: TerminalSize) -> Vec<String> {
         let columns = terminal.columns.saturating_sub(NAME_COLUMNS + 1);
         let paint = |name: &str, text: &str| match colour {
             true => format!("\x1b[1m{name:<8}\x1b[0m {text}"),
@@ -173,7 +173,7 @@ impl Moment<'_> {
     }
 
     /// The same as an event of the log, by name and number.
-    pub fn event(&self) {
+    pub(crate) fn event(&self) {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         tracing::info!(
@@ -212,7 +212,7 @@ impl Moment<'_> {
     }
 
     /// The same in one line, for logs.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let [_, ok, moved, refused, broken] = statistics.status_classes();
         let workers = gauges.workers.map(|workers| format!(" workers={} bound={}", workers.now, workers.bound));

@@ -24,7 +24,7 @@ pub enum Mode {
 
 impl Mode {
     /// Returns the mode for `screen`, with `-q` and a log in JSON taken into account.
-    pub fn on(screen: &Screen, quiet: bool, json: bool) -> Self {
+    pub(crate) fn on(screen: &Screen, quiet: bool, json: bool) -> Self {
         match (quiet, json, screen.is_terminal()) {
             (true, ..) => Mode::Quiet,
             (false, true, _) => Mode::Events,
@@ -68,7 +68,7 @@ pub struct Progress {
 
 impl Progress {
     /// Shows progress on a screen that logs are written to as well.
-    pub fn on(screen: Screen, mode: Mode, interval: Duration) -> Self {
+    pub(crate) fn on(screen: Screen, mode: Mode, interval: Duration) -> Self {
         Progress { mode, interval, screen, shown: None, samples: VecDeque::new(), hosts: Hosts::default() }
     }
 
@@ -88,7 +88,7 @@ impl Progress {
 
     /// Shows the present figures where it is time to; `elapsed` is the time of this session. Call it as often as you
     /// like: it costs a comparison when there is nothing to show.
-    pub fn tick(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
+    pub(crate) fn tick(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
         let pause = match self.mode {
             Mode::Quiet => return,
             Mode::Live => REDRAW,
@@ -109,7 +109,7 @@ impl Progress {
     }
 
     /// Shows the present figures a last time and leaves them standing.
-    pub fn finish(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
+    pub(crate) fn finish(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
         if self.mode == Mode::Live {
             self.hosts = Hosts::default();
             self.show(statistics, gauges, doing, elapsed);

@@ -36,7 +36,7 @@ impl std::fmt::Debug for Screen {
 
 impl Screen {
     /// Standard error. Colours where it is a terminal, unless `NO_COLOR` is set or the terminal is `dumb`.
-    pub fn stderr() -> Self {
+    pub(crate) fn stderr() -> Self {
         let terminal = io::stderr().is_terminal();
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -46,18 +46,18 @@ impl Screen {
     }
 
     /// Any other place; `terminal` says whether it obeys cursor movements.
-    pub fn new(out: Box<dyn Write + Send>, terminal: bool, colour: bool) -> Self {
+    pub(crate) fn new(out: Box<dyn Write + Send>, terminal: bool, colour: bool) -> Self {
         Screen(Arc::new(Mutex::new(Inner { out, live_lines: 0, terminal, colour, stderr: false })))
     }
 
     /// Columns of the terminal as it is now, as far as they are used; 80 where it does not say.
-    pub fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         let columns = self.size().map(|size| usize::from(size.ws_col));
         columns.filter(|&columns| columns > 0).unwrap_or(COLUMNS).min(COLUMNS_MAX)
     }
 
     /// Rows of the terminal as it is now; 24 where it does not say.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.size().map(|size| usize::from(size.ws_row)).filter(|&rows| rows > 0).unwrap_or(ROWS)
     }
 
@@ -71,12 +71,12 @@ impl Screen {
     }
 
     /// Returns whether colours are wanted.
-    pub fn colour(&self) -> bool {
+    pub(crate) fn colour(&self) -> bool {
         self.inner().colour
     }
 
     /// Replaces the display by `lines`.
-    pub fn redraw(&self, lines: &[String]) {
+    pub(crate) fn redraw(&self, lines: &[String]) {
         let mut inner = self.inner();
         let mut text = inner.erasure();
         for line in lines {
@@ -88,7 +88,7 @@ impl Screen {
     }
 
     /// Writes lines that stay, above the display; the next redraw brings the display back.
-    pub fn print(&self, text: &str) {
+    pub(crate) fn print(&self, text: &str) {
         let mut inner = self.inner();
         let whole = inner.erasure() + text;
         inner.live_lines = 0;
@@ -96,7 +96,7 @@ impl Screen {
     }
 
     /// Leaves the display as it is: what follows is written below it.
-    pub fn keep(&self) {
+    pub(crate) fn keep(&self) {
         self.inner().live_lines = 0;
     }
 

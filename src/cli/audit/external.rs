@@ -61,7 +61,7 @@ pub(super) struct Check<'a> {
 impl Check<'_> {
     /// Fetches the external links of `audit`, and reports the results to it. Returns how the command ends because of
     /// it.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         audit: &mut Audit,
         crawl: CrawlFn,

@@ -33,7 +33,7 @@ pub(super) struct Verdict {
 
 impl Verdict {
     /// Compares `archive` and the servers' `log` with what is `expected` and promised.
-    pub fn of(
+    pub(crate) fn of(
         archive: &dyn Archive,
         expected: &Expected,
         log: &[Request],
@@ -60,7 +60,7 @@ impl Verdict {
     }
 
     /// True if nothing differs.
-    pub fn is_right(&self) -> bool {
+    pub(crate) fn is_right(&self) -> bool {
         !self.damaged && self.kinds().iter().all(|(_, found)| found.is_empty())
     }
 

@@ -17,12 +17,12 @@ pub(super) struct Backoff {
 
 impl Backoff {
     /// Failures so far.
-    pub fn failures(&self) -> u32 {
+    pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
     /// Counts a failure; says how long to wait, at least as long as the server has asked.
-    pub fn wait(&mut self, asked: Option<Duration>) -> Duration {
+    pub(crate) fn wait(&mut self, asked: Option<Duration>) -> Duration {
         let doubled = FIRST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         let own = doubled.mul_f64(0.8 + 0.2 * fastrand::f64());

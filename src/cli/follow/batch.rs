@@ -12,7 +12,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Adds the line of a page, without its end.
-    pub fn push(&mut self, url: &str, line: &str) {
+    pub(crate) fn push(&mut self, url: &str, line: &str) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(line.as_bytes());
         self.bytes.push(b'\n');
@@ -20,27 +20,27 @@ impl Batch {
     }
 
     /// Number of lines.
-    pub fn lines(&self) -> usize {
+    pub(crate) fn lines(&self) -> usize {
         self.lines.len()
     }
 
     /// Number of bytes of the lines.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
     /// All lines, each with its end.
-    pub fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &[u8] {
         &self.bytes
     }
 
     /// The pages with their lines.
-    pub fn pages(&self) -> impl Iterator<Item = (&str, &[u8])> {
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.lines.iter().map(|(url, range)| (url.as_str(), &self.bytes[range.clone()]))
     }
 
     /// Makes it empty.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.lines.clear();
     }
@@ -55,7 +55,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    pub fn because(why: impl Into<String>) -> Failure {
+    pub(crate) fn because(why: impl Into<String>) -> Failure {
         Failure { why: why.into(), wait: None }
     }
 }

@@ -19,14 +19,14 @@ pub(super) struct Bodies {
 
 impl Bodies {
     /// Opens the bodies in `dir`, which is made if need be.
-    pub fn new(dir: &Path) -> anyhow::Result<Bodies> {
+    pub(crate) fn new(dir: &Path) -> anyhow::Result<Bodies> {
         Disk::real().create_dir_all(dir)?;
         let dir = fs::canonicalize(dir).map_err(|e| disk::Error::io("find", dir, e))?;
         Ok(Bodies { dir, unsynced: Vec::new() })
     }
 
     /// Stores `body`, unless it is there already, and returns its path.
-    pub fn put(&mut self, body: &[u8]) -> disk::Result<PathBuf> {
+    pub(crate) fn put(&mut self, body: &[u8]) -> disk::Result<PathBuf> {
         let disk = Disk::real();
         let name = HEXLOWER.encode(&Sha256::digest(body));
         let dir = self.dir.join(&name[..2]);
@@ -46,7 +46,7 @@ impl Bodies {
     }
 
     /// Makes the names of all that was put durable.
-    pub fn make_durable(&mut self) -> disk::Result<()> {
+    pub(crate) fn make_durable(&mut self) -> disk::Result<()> {
         self.unsynced.sort_unstable();
         self.unsynced.dedup();
         self.unsynced.drain(..).try_for_each(|dir| Disk::real().sync_dir(&dir))

@@ -26,11 +26,11 @@ const SAFELY: &str = "a URL can have anything in it, and what reads the word wou
 pub(super) struct Reader(String);
 
 impl Reader {
-    pub fn new(command: &str) -> Reader {
+    pub(crate) fn new(command: &str) -> Reader {
         Reader(command.to_owned())
     }
 
-    pub fn deliver(&self, batch: &Batch) -> Result<(), Failure> {
+    pub(crate) fn deliver(&self, batch: &Batch) -> Result<(), Failure> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &self.0]);
         feed(command, batch.text(), true)
@@ -43,7 +43,7 @@ pub(super) struct EachPage(Vec<String>);
 
 impl EachPage {
     /// The words of `command`; nothing where no `{}` is in it.
-    pub fn parse(command: &str) -> anyhow::Result<Option<EachPage>> {
+    pub(crate) fn parse(command: &str) -> anyhow::Result<Option<EachPage>> {
         if !command.contains(URL) {
             return Ok(None);
         }
@@ -62,7 +62,7 @@ impl EachPage {
         Ok(Some(EachPage(words)))
     }
 
-    pub fn deliver(&self, url: &str, line: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn deliver(&self, url: &str, line: &[u8]) -> Result<(), Failure> {
         let mut command = Command::new(&self.0[0]);
         command.args(self.0[1..].iter().map(|word| if word == URL { url } else { word }));
         feed(command, line, false)

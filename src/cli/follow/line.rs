@@ -136,7 +136,7 @@ struct Content {
 
 impl Lines {
     /// Lines with `fields`, or the usual ones.
-    pub fn new(fields: &[Field], bodies: Option<Bodies>) -> anyhow::Result<Lines> {
+    pub(crate) fn new(fields: &[Field], bodies: Option<Bodies>) -> anyhow::Result<Lines> {
         let mut wanted: Vec<Field> = Vec::new();
         for field in if fields.is_empty() { &DEFAULT[..] } else { fields } {
             match field {
@@ -158,7 +158,7 @@ impl Lines {
 
     /// Adds the line of `page` to `batch`. What cannot be read of it is reported, in the line too; a page that was
     /// removed meanwhile has no line.
-    pub fn add(&mut self, page: &Page, batch: &mut Batch, damage: &mut Damage) -> anyhow::Result<()> {
+    pub(crate) fn add(&mut self, page: &Page, batch: &mut Batch, damage: &mut Damage) -> anyhow::Result<()> {
         let mut error = None;
         let content = match self.content(page) {
             Ok(content) => content,
@@ -185,7 +185,7 @@ impl Lines {
     }
 
     /// Makes the bodies of all lines durable.
-    pub fn make_durable(&mut self) -> disk::Result<()> {
+    pub(crate) fn make_durable(&mut self) -> disk::Result<()> {
         self.bodies.as_mut().map_or(Ok(()), Bodies::make_durable)
     }
 

@@ -26,7 +26,7 @@ pub(super) enum Target {
 
 impl Target {
     /// The program of `--exec`.
-    pub fn exec(command: &str, retries: Option<u32>) -> anyhow::Result<Target> {
+    pub(crate) fn exec(command: &str, retries: Option<u32>) -> anyhow::Result<Target> {
         Ok(match EachPage::parse(command)? {
             Some(program) => Target::EachPage(program, retries),
             None => Target::Reader(Reader::new(command), retries),
@@ -34,17 +34,17 @@ impl Target {
     }
 
     /// The server of `--webhook`.
-    pub fn webhook(url: &SecretAddress, secret: &Path, retries: Option<u32>) -> anyhow::Result<Target> {
+    pub(crate) fn webhook(url: &SecretAddress, secret: &Path, retries: Option<u32>) -> anyhow::Result<Target> {
         Ok(Target::Webhook(Box::new(Webhook::new(url, secret)?), retries))
     }
 
     /// True if lines are delivered one by one.
-    pub fn takes_single_lines(&self) -> bool {
+    pub(crate) fn takes_single_lines(&self) -> bool {
         matches!(self, Target::EachPage(..))
     }
 
     /// Delivers `batch`. It has arrived when this returns.
-    pub fn deliver(&mut self, batch: &Batch) -> anyhow::Result<()> {
+    pub(crate) fn deliver(&mut self, batch: &Batch) -> anyhow::Result<()> {
         match self {
             Target::Output => {
                 let mut out = io::stdout().lock();

@@ -51,7 +51,7 @@ pub(super) struct Webhook {
 
 impl Webhook {
     /// The server at `url`; batches are signed with the secret in a file.
-    pub fn new(address: &SecretAddress, secret: &Path) -> anyhow::Result<Webhook> {
+    pub(crate) fn new(address: &SecretAddress, secret: &Path) -> anyhow::Result<Webhook> {
         // what is wrong with it may be where a secret is
         let refuse = |why: &str| UsageError::because(format!("--webhook: {why}"));
         let url = Url::parse(address.expose()).map_err(|e| refuse(&e.to_string()))?;
@@ -80,7 +80,7 @@ impl Webhook {
     }
 
     /// Sends a batch once.
-    pub fn deliver(&self, batch: &Batch) -> Result<(), Failure> {
+    pub(crate) fn deliver(&self, batch: &Batch) -> Result<(), Failure> {
         let (id, seconds) = (id(batch.text()), SystemClock::new().now().ms() / 1_000);
         let signature = sign(&self.key, &id, seconds, batch.text());
         let request = self

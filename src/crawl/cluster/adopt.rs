@@ -18,7 +18,7 @@ use crate::store::ObjectStore;
 
 /// The directory that was made.
 #[derive(Clone, Debug)]
-pub struct Adopted {
+pub(crate) struct Adopted {
     /// The settings of the crawl, as the store has them.
     pub config: Config,
     /// Shards that had a checkpoint there.

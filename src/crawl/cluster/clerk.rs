@@ -55,7 +55,7 @@ pub(super) struct Clerk {
 
 impl Clerk {
     /// Starts the thread. It ends when this is dropped, once the registry has answered what it was asked last.
-    pub fn start(ownership: Arc<dyn Ownership>, figures: Box<dyn Figures>) -> Result<Clerk, CrawlError> {
+    pub(crate) fn start(ownership: Arc<dyn Ownership>, figures: Box<dyn Figures>) -> Result<Clerk, CrawlError> {
         // bounded by those who ask: one claim, one release and one halt of each shard, one end, one list of figures
         let ((asks, asked), (answers_in, answers)) = (unbounded(), unbounded());
         let work = move || {
@@ -72,7 +72,7 @@ impl Clerk {
     }
 
     /// Passes `ask` to the thread. Its result is among the answers.
-    pub fn ask(&self, ask: Ask) {
+    pub(crate) fn ask(&self, ask: Ask) {
         // a thread that has panicked has told; then no answer comes
         let _ = self.asks.send(ask);
     }

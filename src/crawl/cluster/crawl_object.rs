@@ -42,22 +42,22 @@ struct Listed {
 
 impl CrawlObject {
     /// Returns the prefix of the names of its objects.
-    pub fn prefix(&self) -> String {
+    pub(crate) fn prefix(&self) -> String {
         prefix(self.identity.id)
     }
 
     /// The crawl's id, as text.
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         format!("{:032x}", self.identity.id)
     }
 
     /// The names of its checkpoints.
-    pub fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> Names {
         Names::new(&self.prefix())
     }
 
     /// Puts it into the store, where it is not there yet.
-    pub fn put(&self, store: &dyn ObjectStore) -> Result<()> {
+    pub(crate) fn put(&self, store: &dyn ObjectStore) -> Result<()> {
         let name = format!("{PREFIX}{:032x}{SUFFIX}", self.identity.id);
         if store.length(&name)?.is_some() {
             return Ok(());
@@ -67,7 +67,7 @@ impl CrawlObject {
     }
 
     /// The ids of the crawls in the store.
-    pub fn ids(store: &dyn ObjectStore) -> Result<Vec<String>> {
+    pub(crate) fn ids(store: &dyn ObjectStore) -> Result<Vec<String>> {
         Ok(CrawlObject::listed(store)?.into_iter().map(|listed| listed.id).collect())
     }
 
@@ -81,7 +81,7 @@ impl CrawlObject {
     }
 
     /// The only crawl in the store, or the one whose id begins with `id`.
-    pub fn find(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
+    pub(crate) fn find(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
         let mut found = CrawlObject::listed(store).map_err(refused)?;
         found.retain(|listed| id.is_none_or(|id| listed.id.starts_with(id)));
         let address = store.address();
@@ -97,13 +97,19 @@ impl CrawlObject {
     }
 
     /// The same of crawls that machines share.
-    pub fn find_shared(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
+    pub(crate) fn find_shared(
+        store: &dyn ObjectStore,
+        id: Option<&str>,
+    ) -> std::result::Result<CrawlObject, CrawlError> {
         let why = "was not made by crawler cluster init: one machine works on it, without a registry";
         CrawlObject::find_that(store, id, true, why)
     }
 
     /// The same of crawls that one machine works on.
-    pub fn find_alone(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
+    pub(crate) fn find_alone(
+        store: &dyn ObjectStore,
+        id: Option<&str>,
+    ) -> std::result::Result<CrawlObject, CrawlError> {
         let why = "is shared by machines: name a member of its etcd by --registry";
         CrawlObject::find_that(store, id, false, why)
     }

@@ -29,14 +29,14 @@ pub(super) struct Lists {
 
 impl Lists {
     /// Makes a record of no lists yet; `list` is the one of the node.
-    pub fn new(list: SeedList) -> Lists {
+    pub(crate) fn new(list: SeedList) -> Lists {
         Lists { list, taken: 0, lines: Arc::default(), again: Vec::new() }
     }
 
     /// Takes in those of `known` that are new, durably; whether there were any.
     /// What etcd says of a list is in the store before any seed of it is admitted: it has to be known there where etcd
     /// is lost.
-    pub fn take(&mut self, eras: Eras<'_>, era: u32, known: &View) -> Result<bool, CrawlError> {
+    pub(crate) fn take(&mut self, eras: Eras<'_>, era: u32, known: &View) -> Result<bool, CrawlError> {
         let (store, mut has_news) = (eras.store, false);
         while let Some(list) = known.seeds.get(&(self.taken + 1)) {
             eras.note_list(era, list.number, &list.record).map_err(refused)?;
@@ -56,22 +56,22 @@ impl Lists {
     }
 
     /// Returns the number of lists that were taken in.
-    pub fn taken(&self) -> u32 {
+    pub(crate) fn taken(&self) -> u32 {
         self.taken
     }
 
     /// Seeds of the crawl.
-    pub fn seeds(&self) -> u32 {
+    pub(crate) fn seeds(&self) -> u32 {
         self.list.len()
     }
 
     /// The lists whose seeds are fetched again.
-    pub fn again(&self) -> Arc<[Again]> {
+    pub(crate) fn again(&self) -> Arc<[Again]> {
         self.again.as_slice().into()
     }
 
     /// The lines of all lists.
-    pub fn lines(&self) -> Arc<[u8]> {
+    pub(crate) fn lines(&self) -> Arc<[u8]> {
         self.lines.clone()
     }
 }

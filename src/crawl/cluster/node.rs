@@ -100,7 +100,7 @@ pub(super) struct Node<'env, 'scope> {
 }
 
 impl<'env, 'scope> Node<'env, 'scope> {
-    pub fn new(
+    pub(crate) fn new(
         plan: &'env Plan<'env>,
         scope: &'scope Scope<'scope, 'env>,
         clerk: Clerk,
@@ -130,7 +130,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
     }
 
     /// Directs until the crawl has ended, the node is to stop, or a claim is lost.
-    pub fn direct(&mut self, runtime: &mut Runtime) -> Result<Over, CrawlError> {
+    pub(crate) fn direct(&mut self, runtime: &mut Runtime) -> Result<Over, CrawlError> {
         loop {
             crossbeam_channel::select! {
                 recv(self.reports) -> report => {
@@ -196,7 +196,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
     }
 
     /// Ends all engines wherever they are, and waits for their threads.
-    pub fn dismiss(self) {
+    pub(crate) fn dismiss(self) {
         // what they tell is of no interest any more
         engine_thread::abandon(self.posts.into_values().map(|post| post.engine), &self.reports, drop);
     }

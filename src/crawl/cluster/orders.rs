@@ -75,7 +75,7 @@ pub struct Look {
 
 /// Seeds that were added to a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added {
+pub(crate) struct Added {
     /// Seeds in the list.
     pub seeds: u64,
     /// The round in which they are fetched again; 0: those that are known are passed over.
@@ -95,7 +95,7 @@ pub struct Operated {
 
 impl Operated {
     /// The crawl in the store of `config` whose id begins with `id`.
-    pub fn open(config: &Config, etcd: &EtcdOptions, id: Option<&str>) -> Result<Operated, CrawlError> {
+    pub(crate) fn open(config: &Config, etcd: &EtcdOptions, id: Option<&str>) -> Result<Operated, CrawlError> {
         let store = open_store(config)?;
         let object = CrawlObject::find_shared(&*store, id)?;
         let era = Eras { store: &*store, prefix: &object.prefix() }.newest().map_err(refused)?;
@@ -104,12 +104,12 @@ impl Operated {
     }
 
     /// The crawl's id.
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         self.object.id()
     }
 
     /// Returns the state of the crawl, and what the nodes report of themselves.
-    pub fn look(&self) -> Result<Look, CrawlError> {
+    pub(crate) fn look(&self) -> Result<Look, CrawlError> {
         let (view, figures) = (self.crawl.view(), self.crawl.figures());
         let (view, figures) = (view.map_err(CrawlError::Cluster)?, figures.map_err(CrawlError::Cluster)?);
         let left = self.crawl.quota().map_err(CrawlError::Cluster)?;
@@ -118,7 +118,7 @@ impl Operated {
 
     /// Sets what all nodes have to do from now on, and returns the state of the crawl before. One that has ended needs
     /// no orders.
-    pub fn want(&self, state: State) -> Result<View, CrawlError> {
+    pub(crate) fn want(&self, state: State) -> Result<View, CrawlError> {
         let view = self.crawl.view().map_err(CrawlError::Cluster)?;
         if view.end.is_none() {
             self.crawl.set_want(state).map_err(CrawlError::Cluster)?;
@@ -127,7 +127,7 @@ impl Operated {
     }
 
     /// Adds seeds, to be fetched again where `again` says so; a crawl that has ended goes on by that.
-    pub fn add_seeds(&self, lines: &[u8], again: bool) -> Result<Added, CrawlError> {
+    pub(crate) fn add_seeds(&self, lines: &[u8], again: bool) -> Result<Added, CrawlError> {
         let prefix = self.object.prefix();
         let (list, count) = lists::put(&*self.store, &prefix, lines, options::random()).map_err(refused)?;
         let had_ended = self.crawl.view().map_err(CrawlError::Cluster)?.end.is_some();
@@ -140,7 +140,7 @@ impl Operated {
     }
 
     /// Makes the node give up its shards.
-    pub fn drain(&self, node: &str) -> Result<(), CrawlError> {
+    pub(crate) fn drain(&self, node: &str) -> Result<(), CrawlError> {
         match self.crawl.drain(node).map_err(CrawlError::Cluster)? {
             true => Ok(()),
             false => Err(self.no_such_node(node)?),
@@ -148,7 +148,7 @@ impl Operated {
     }
 
     /// The node may have shards again.
-    pub fn undrain(&self, node: &str) -> Result<(), CrawlError> {
+    pub(crate) fn undrain(&self, node: &str) -> Result<(), CrawlError> {
         match self.crawl.view().map_err(CrawlError::Cluster)?.nodes.contains_key(node) {
             true => self.crawl.undrain(node).map_err(CrawlError::Cluster),
             false => Err(self.no_such_node(node)?),
@@ -163,7 +163,7 @@ impl Operated {
     }
 
     /// A shard that was halted may be claimed again.
-    pub fn resume_shard(&self, shard: u32) -> Result<(), CrawlError> {
+    pub(crate) fn resume_shard(&self, shard: u32) -> Result<(), CrawlError> {
         let view = self.crawl.view().map_err(CrawlError::Cluster)?;
         if shard >= view.shards() {
             let last = view.shards().saturating_sub(1);

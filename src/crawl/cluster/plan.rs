@@ -30,14 +30,14 @@ pub(super) struct Plan<'a> {
 
 impl Plan<'_> {
     /// Among how many shards the memory of this node is divided that holds so many of them.
-    pub fn at_once(&self, known: &View, held: usize) -> usize {
+    pub(crate) fn at_once(&self, known: &View, held: usize) -> usize {
         let others = known.nodes.iter().filter(|(name, _)| **name != self.node.0);
         let weights = others.map(|(_, node)| node.record.weight);
         share::shards_at_once(self.request.config.crawl.shards, self.node.1, weights, held)
     }
 
     /// Opens the directory of the claimed shard, as its head has it; what comes of it is shipped from then on.
-    pub fn open(&self, claimed: &Arc<Claimed>) -> Result<ShardDirectory, CrawlError> {
+    pub(crate) fn open(&self, claimed: &Arc<Claimed>) -> Result<ShardDirectory, CrawlError> {
         let grounds = &self.grounds;
         let head = grounds.prepare(claimed)?;
         let identity = grounds.identity.of_shard(grounds.shard(claimed.shard));

@@ -75,7 +75,7 @@ impl fmt::Debug for Quotas {
 
 impl Quotas {
     /// Makes the shares of a crawl whose limits have this `left`; `None` where it has no limits.
-    pub fn new(ownership: Arc<dyn Ownership>, left: QuotaRecord) -> Option<Arc<Quotas>> {
+    pub(crate) fn new(ownership: Arc<dyn Ownership>, left: QuotaRecord) -> Option<Arc<Quotas>> {
         let limited = (left.pages.is_some(), left.bytes.is_some());
         let (accounts, bell) = (Mutex::default(), bounded(1));
         let is_over = AtomicBool::new(false);
@@ -83,7 +83,7 @@ impl Quotas {
     }
 
     /// Starts the thread.
-    pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
+    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<()> {
         let quotas = self.clone();
         let started = thread::Builder::new().name("quota".to_owned()).spawn(move || {
             let mut asked = None;
@@ -97,13 +97,13 @@ impl Quotas {
     }
 
     /// Ends the thread, once the registry has answered what it was asked last.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::Release);
         self.ring();
     }
 
     /// Returns what the engine of the shard may have from now on: nothing, until it is known what was granted.
-    pub fn open(&self, claimed: &Arc<Claimed>, reply: EngineAddress) -> Arc<Allowance> {
+    pub(crate) fn open(&self, claimed: &Arc<Claimed>, reply: EngineAddress) -> Arc<Allowance> {
         let bell = self.bell.0.clone();
         // one that is full has rung
         let allowance = Arc::new(Allowance::new(Box::new(move || _ = bell.try_send(()))));
@@ -122,13 +122,13 @@ impl Quotas {
     }
 
     /// A head of the claim was committed, with so many pages.
-    pub fn committed(&self, claimed: &Claimed, pages: u64, idle: Idle) {
+    pub(crate) fn committed(&self, claimed: &Claimed, pages: u64, idle: Idle) {
         self.change(claimed, |account| account.committed = Some((pages, idle)));
         self.ring();
     }
 
     /// The claim is given up. What was granted stays with the shard.
-    pub fn close(&self, claimed: &Claimed) {
+    pub(crate) fn close(&self, claimed: &Claimed) {
         let mut accounts = self.accounts();
         if accounts.get(&claimed.shard).is_some_and(|account| account.claimed.epoch == claimed.epoch) {
             accounts.remove(&claimed.shard);

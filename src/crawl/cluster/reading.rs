@@ -54,7 +54,7 @@ pub struct StoredCrawl {
 impl StoredCrawl {
     /// The crawl in the store at `url` whose id begins with `id`; the only crawl there, where none is named. The last
     /// checkpoint of each shard is shown, and what a command `reads` of it stays as it is.
-    pub fn open(url: &SecretAddress, id: Option<&str>, reads: Reads) -> Result<StoredCrawl, CrawlError> {
+    pub(crate) fn open(url: &SecretAddress, id: Option<&str>, reads: Reads) -> Result<StoredCrawl, CrawlError> {
         let mut crawl = StoredCrawl::find(url, id)?;
         let mut manifests = Vec::new();
         for shard in crawl.shards() {
@@ -91,7 +91,7 @@ impl StoredCrawl {
     }
 
     /// The same, with nothing of its shards yet.
-    pub fn find(url: &SecretAddress, id: Option<&str>) -> Result<StoredCrawl, CrawlError> {
+    pub(crate) fn find(url: &SecretAddress, id: Option<&str>) -> Result<StoredCrawl, CrawlError> {
         let mut config = Config::default();
         config.cluster.store.clone_from(url);
         config.check().map_err(|error| CrawlError::Usage(error.to_string()))?;
@@ -121,12 +121,12 @@ impl StoredCrawl {
     }
 
     /// The disk on which it is.
-    pub fn disk(&self) -> Disk {
+    pub(crate) fn disk(&self) -> Disk {
         self.view.disk()
     }
 
     /// Its directory there.
-    pub fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
@@ -136,17 +136,17 @@ impl StoredCrawl {
     }
 
     /// Returns the address of the store.
-    pub fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         self.store.address()
     }
 
     /// Its shards.
-    pub fn shards(&self) -> impl Iterator<Item = Shard> + use<> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = Shard> + use<> {
         Shard::all(self.object.identity.shards())
     }
 
     /// The newest checkpoint of the shard that is whole and counts.
-    pub fn newest(&self, shard: Shard) -> Result<Option<Manifest>, CrawlError> {
+    pub(crate) fn newest(&self, shard: Shard) -> Result<Option<Manifest>, CrawlError> {
         let (names, since) = (self.object.names(), self.since(shard));
         ship::newest_since(&*self.store, &names, shard.index(), since).map_err(refused)
     }
@@ -157,12 +157,12 @@ impl StoredCrawl {
 
     /// The newest checkpoint of the shard, whole or not, and what is wrong with its objects; all of it but value files
     /// stays as it is.
-    pub fn check(&self, shard: Shard) -> Result<Checked, CrawlError> {
+    pub(crate) fn check(&self, shard: Shard) -> Result<Checked, CrawlError> {
         ship::check(&self.store, &self.object.names(), shard.index()).map_err(unreadable)
     }
 
     /// Shows the files of `manifest` as those of the shard, in the place of what was shown before.
-    pub fn show(&self, shard: Shard, manifest: Option<&Manifest>) {
+    pub(crate) fn show(&self, shard: Shard, manifest: Option<&Manifest>) {
         let dir = self.dir_of(shard);
         match manifest {
             Some(manifest) => self.view.mount(&dir, manifest, &|_| true),

@@ -23,7 +23,7 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Reads what was seen in this era from the file in `dir`.
-    pub fn read(disk: &Disk, dir: &Path, era: u32) -> Result<Seen> {
+    pub(crate) fn read(disk: &Disk, dir: &Path, era: u32) -> Result<Seen> {
         let (path, none) = (path(dir), Seen { era, ..Seen::default() });
         match disk.read(&path) {
             Err(error) if error.is_not_found() => Ok(none),
@@ -36,7 +36,7 @@ impl Seen {
     }
 
     /// Puts it down, durably.
-    pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
+    pub(crate) fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
         disk.replace(&path(dir), &serde_json::to_vec(self).expect("it is plain data"))
     }
 }

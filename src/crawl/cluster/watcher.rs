@@ -35,7 +35,7 @@ struct Shared {
 
 impl Watcher {
     /// Starts the thread, from what `lists` has taken in.
-    pub fn start(grounds: Grounds, lists: Lists) -> Result<Watcher, CrawlError> {
+    pub(crate) fn start(grounds: Grounds, lists: Lists) -> Result<Watcher, CrawlError> {
         let (bell, news) = bounded(1);
         let shared = Arc::new(Shared { lines: Mutex::new(lists.lines()), is_over: AtomicBool::new(false) });
         let told = shared.clone();
@@ -45,13 +45,13 @@ impl Watcher {
     }
 
     /// The lines of all lists of seeds that were taken in.
-    pub fn lines(&self) -> Arc<[u8]> {
+    pub(crate) fn lines(&self) -> Arc<[u8]> {
         self.shared.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends the thread, and waits for it: for as long as it takes where the node goes on, since the next session opens
     /// the same list of seeds.
-    pub fn end(self, goes_on: bool) {
+    pub(crate) fn end(self, goes_on: bool) {
         self.shared.is_over.store(true, Ordering::Release);
         self.thread.thread().unpark();
         let began = Instant::now();

@@ -17,7 +17,7 @@ impl<T> Default for Aged<T> {
 
 impl<T: Clone> Aged<T> {
     /// The answer, no older than `age_max`: the last one, or the one that `make` gives now.
-    pub fn get(&self, age_max: Duration, make: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
+    pub(crate) fn get(&self, age_max: Duration, make: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((made, answer)) = &*last
             && made.elapsed() < age_max

@@ -44,7 +44,7 @@ struct Open {
 impl OwnConsole {
     /// Opens it by the settings of `request`, unless they say `off`. Before [`OwnConsole::connect`] nobody answers for
     /// the crawl.
-    pub fn open(request: &CrawlRequest, disk: &Disk) -> Result<OwnConsole, CrawlError> {
+    pub(crate) fn open(request: &CrawlRequest, disk: &Disk) -> Result<OwnConsole, CrawlError> {
         let (address, file) = (&request.config.report.console, request.dir.join(layout::CONSOLE_ADDRESS));
         // what a killed process left behind
         disk.remove(&file)?;
@@ -60,7 +60,7 @@ impl OwnConsole {
     }
 
     /// Sends questions and orders to the engines by `control_handle` from here on.
-    pub fn connect(&self, control_handle: &ControlHandle) {
+    pub(crate) fn connect(&self, control_handle: &ControlHandle) {
         if let Some(open) = &self.open {
             control_handle.has_console(open.console.url());
             open.source.route().connect(control_handle.clone());
@@ -68,7 +68,7 @@ impl OwnConsole {
     }
 
     /// The engines have ended.
-    pub fn disconnect(&self) {
+    pub(crate) fn disconnect(&self) {
         if let Some(open) = &self.open {
             open.source.route().disconnect();
         }

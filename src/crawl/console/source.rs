@@ -43,7 +43,7 @@ pub(super) struct CrawlSource {
 
 impl CrawlSource {
     /// Makes the source for the crawl in `dir`. `warnings` are those of this process, where it is the crawl's.
-    pub fn new(dir: PathBuf, route: CommandRoute, warnings: Option<RecentWarnings>) -> CrawlSource {
+    pub(crate) fn new(dir: PathBuf, route: CommandRoute, warnings: Option<RecentWarnings>) -> CrawlSource {
         CrawlSource {
             dir,
             route,
@@ -55,7 +55,7 @@ impl CrawlSource {
         }
     }
 
-    pub fn route(&self) -> &CommandRoute {
+    pub(crate) fn route(&self) -> &CommandRoute {
         &self.route
     }
 

@@ -39,21 +39,21 @@ pub(super) struct Standing {
 
 impl CommandRoute {
     /// The engines of this process take questions and orders by `control_handle`.
-    pub fn connect(&self, control_handle: ControlHandle) {
+    pub(crate) fn connect(&self, control_handle: ControlHandle) {
         if let CommandRoute::Own(own) = self {
             *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(control_handle);
         }
     }
 
     /// They do not any more.
-    pub fn disconnect(&self) {
+    pub(crate) fn disconnect(&self) {
         if let CommandRoute::Own(own) = self {
             *own.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
 
     /// Asks the crawl in `dir`. Nobody may be there to answer.
-    pub fn ask(&self, dir: &Path, command: &Command) -> Result<Reply, Problem> {
+    pub(crate) fn ask(&self, dir: &Path, command: &Command) -> Result<Reply, Problem> {
         let patience = match command {
             Command::Status {} | Command::Hosts { .. } => PATIENCE,
             _ => ORDER_PATIENCE,
@@ -77,7 +77,7 @@ impl CommandRoute {
     }
 
     /// Returns the state of the crawl in `dir`.
-    pub fn standing(&self, dir: &Path) -> Result<Standing, Problem> {
+    pub(crate) fn standing(&self, dir: &Path) -> Result<Standing, Problem> {
         let mut running = self.is_running(dir);
         if running {
             match self.ask(dir, &Command::Status {}) {
@@ -127,7 +127,7 @@ fn stored(dir: &Path, running: bool) -> Result<Option<Live>, Problem> {
 
 impl Standing {
     /// Returns why it does not crawl, where it does not: a word and a phrase.
-    pub fn stillness(&self) -> Option<(&'static str, String)> {
+    pub(crate) fn stillness(&self) -> Option<(&'static str, String)> {
         let figures = self.live.as_ref().map(|live| &live.figures);
         Some(match (self.running, figures) {
             (true, _) if self.is_live => return None,

@@ -85,7 +85,7 @@ pub(super) struct TreeIndex {
 
 impl TreeIndex {
     /// Makes the tree of a crawl with this number of shards that was `created` then; nothing is read yet.
-    pub fn new(created: u64, shards: usize) -> TreeIndex {
+    pub(crate) fn new(created: u64, shards: usize) -> TreeIndex {
         TreeIndex {
             created,
             nodes: vec![Node::default()],
@@ -98,12 +98,12 @@ impl TreeIndex {
     }
 
     /// True if the tree belongs to this crawl.
-    pub fn is_of(&self, created: u64, shards: usize) -> bool {
+    pub(crate) fn is_of(&self, created: u64, shards: usize) -> bool {
         (self.created, self.read.len()) == (created, shards)
     }
 
     /// Reads on for no longer than `patience`; says whether all was read that is there.
-    pub fn read_on(&mut self, archives: &Archives, patience: Duration) -> Result<bool, Problem> {
+    pub(crate) fn read_on(&mut self, archives: &Archives, patience: Duration) -> Result<bool, Problem> {
         let begun = Instant::now();
         for place in 0..self.read.len() {
             let Some(reader) = archives.reader(place).map_err(fault)? else { continue };
@@ -187,7 +187,7 @@ impl TreeIndex {
     }
 
     /// The node of the crawl, of a domain, or of the prefix of URLs that `under` is.
-    pub fn find(&self, under: &str) -> Option<u32> {
+    pub(crate) fn find(&self, under: &str) -> Option<u32> {
         if under.is_empty() {
             return Some(ROOT);
         }
@@ -198,12 +198,12 @@ impl TreeIndex {
     }
 
     /// The node with this number.
-    pub fn node(&self, node: u32) -> &Node {
+    pub(crate) fn node(&self, node: u32) -> &Node {
         &self.nodes[node as usize]
     }
 
     /// Names and nodes right below `parent`.
-    pub fn children(&self, parent: u32) -> impl Iterator<Item = (&str, &Node)> {
+    pub(crate) fn children(&self, parent: u32) -> impl Iterator<Item = (&str, &Node)> {
         let below = self.by_name.iter().filter(move |((of, _), _)| *of == parent);
         below.map(|((_, name), &node)| (&**name, self.node(node)))
     }

@@ -28,7 +28,7 @@ struct Gathered {
 
 impl Answer {
     /// The senders of the answers of this many engines to one who has `asked`.
-    pub fn of_engines(count: usize, asked: oneshot::Sender<Reply>) -> Vec<Answer> {
+    pub(crate) fn of_engines(count: usize, asked: oneshot::Sender<Reply>) -> Vec<Answer> {
         if count == 1 {
             return vec![Answer(ReplyTarget::Alone(asked))];
         }
@@ -37,7 +37,7 @@ impl Answer {
     }
 
     /// The senders of the answers of this many engines in the place of this one.
-    pub fn of_each(self, count: usize) -> Vec<Answer> {
+    pub(crate) fn of_each(self, count: usize) -> Vec<Answer> {
         match self.0 {
             ReplyTarget::Alone(asked) => Answer::of_engines(count, asked),
             ReplyTarget::Shard(..) => vec![self],
@@ -45,7 +45,7 @@ impl Answer {
     }
 
     /// Answers. Anyone who asked may have gone.
-    pub fn send(self, reply: Reply) {
+    pub(crate) fn send(self, reply: Reply) {
         match self.0 {
             ReplyTarget::Alone(asked) => _ = asked.send(reply),
             ReplyTarget::Shard(shard, gathered) => {

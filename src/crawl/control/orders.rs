@@ -48,13 +48,13 @@ pub(in crate::crawl) struct SeedsOrder {
 
 impl SeedsOrder {
     /// Answers that this many of the seeds are new, and that they are durable.
-    pub fn answer(self, added: u64) {
+    pub(crate) fn answer(self, added: u64) {
         let known = self.seeds.len() as u64 - added;
         let _ = self.reply.send(tell_seeds(SeedsTaken { added, known, refused: self.refused }));
     }
 
     /// Answers that they are not taken in.
-    pub fn refuse(self, why: &str) {
+    pub(crate) fn refuse(self, why: &str) {
         let _ = self.reply.send(Reply::refused(why));
     }
 }

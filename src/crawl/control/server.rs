@@ -73,12 +73,12 @@ impl ControlHandle {
     }
 
     /// Notes that the crawl has a console at this address, which has the token for orders in it.
-    pub fn has_console(&self, address: String) {
+    pub(crate) fn has_console(&self, address: String) {
         let _ = self.0.console.set(address);
     }
 
     /// Gives `command`, and waits no longer than `patience` for the reply.
-    pub async fn ask(&self, command: Command, patience: Duration) -> Reply {
+    pub(crate) async fn ask(&self, command: Command, patience: Duration) -> Reply {
         let late =
             |_| Reply::refused("no answer in time; an order that waits for a checkpoint is carried out all the same");
         timeout(patience, carry_out(command, &self.0)).await.unwrap_or_else(late)

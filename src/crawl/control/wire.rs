@@ -20,7 +20,7 @@ use crate::record::layout;
 use crate::record::{Live, QueuedHosts};
 
 /// Longest command, the line's end included.
-pub const COMMAND_BYTES_MAX: usize = 1 << 20;
+pub(crate) const COMMAND_BYTES_MAX: usize = 1 << 20;
 /// Longest answer: what is said of every seed of a command.
 const REPLY_BYTES_MAX: usize = 16 << 20;
 /// A command is sent, and one that needs no checkpoint is answered, within this time.
@@ -63,7 +63,7 @@ pub enum Command {
 
 impl Command {
     /// Its name on the command line.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Command::Status {} => "status",
             Command::Hosts { .. } => "hosts",
@@ -113,19 +113,19 @@ pub struct Reply {
 
 impl Reply {
     /// The answer to a command that was carried out.
-    pub fn done(message: impl Into<String>) -> Reply {
+    pub(crate) fn done(message: impl Into<String>) -> Reply {
         Reply { ok: true, message: message.into(), ..Reply::default() }
     }
 
     /// The answer to a command that was not carried out.
-    pub fn refused(why: impl Into<String>) -> Reply {
+    pub(crate) fn refused(why: impl Into<String>) -> Reply {
         Reply { message: why.into(), ..Reply::default() }
     }
 }
 
 /// The results for seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeedsTaken {
+pub(crate) struct SeedsTaken {
     /// Seeds that are new.
     pub added: u64,
     /// Seeds that the crawl had already.
@@ -145,7 +145,7 @@ pub struct Refused {
 
 /// The changes that a configuration made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettingsChanged {
+pub(crate) struct SettingsChanged {
     /// Settings that are in effect now.
     pub changed: Vec<Change>,
     /// Settings that the file has otherwise, and that stay as they are.
@@ -165,7 +165,7 @@ pub struct Change {
 
 /// A setting that stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotChanged {
+pub(crate) struct NotChanged {
     /// `section.key`.
     pub key: String,
     /// Reason for which it stays.
@@ -175,7 +175,7 @@ pub struct NotChanged {
 /// The reason for which there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AskError {
+pub(crate) enum AskError {
     /// The directory is held by no process.
     #[error("no crawl is running in {}", .0.display())]
     NotRunning(PathBuf),

@@ -309,7 +309,7 @@ pub struct Host {
 
 /// A domain in a round.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct DomainInRound {
+pub(crate) struct DomainInRound {
     /// The round that goes on.
     pub number: u32,
     /// Number of other domains that link to it, or the sum of what each is worth, where they count by their standing.
@@ -326,7 +326,7 @@ pub struct DomainInRound {
 
 impl DomainInRound {
     /// True if its URLs wait for the next round.
-    pub fn is_resting(&self) -> bool {
+    pub(crate) fn is_resting(&self) -> bool {
         self.pages >= self.pages_max || self.robots >= self.pages_max
     }
 }

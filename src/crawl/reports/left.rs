@@ -35,7 +35,7 @@ pub struct Left {
 
 impl Left {
     /// The same where hosts rest longer than politeness takes.
-    pub fn with_resting_hosts(mut self, resting: Option<&Resting>, now: Time) -> Left {
+    pub(crate) fn with_resting_hosts(mut self, resting: Option<&Resting>, now: Time) -> Left {
         let longest = resting.and_then(|resting| resting.longest.first());
         if let Some(host) = longest.filter(|host| host.until.since(now) > self.at_least) {
             self.at_least = host.until.since(now);

@@ -81,7 +81,7 @@ impl Name {
     pub const ALL: [Name; 5] = [Name::Crawl, Name::Hosts, Name::Seeds, Name::StatusCodes, Name::MimeTypes];
 
     /// As it is called.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Name::Crawl => "crawl",
             Name::Hosts => "hosts",
@@ -111,7 +111,7 @@ pub enum Form {
 /// The reason for which a report could not be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReportError {
+pub(crate) enum ReportError {
     /// The files that it is made from cannot be read, or a file cannot be written.
     #[error("{0}")]
     Disk(#[from] Error),
@@ -156,7 +156,13 @@ pub fn write(name: Name, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(
 }
 
 /// The same of a crawl in a store, which `disk` shows in `dir`.
-pub fn write_stored(name: Name, disk: &Disk, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(), ReportError> {
+pub(crate) fn write_stored(
+    name: Name,
+    disk: &Disk,
+    dir: &Path,
+    to: &mut dyn Write,
+    form: Form,
+) -> Result<(), ReportError> {
     write_out(name, disk, dir, Out { to, form, is_of_store: true, hosts_max: None }, true)
 }
 

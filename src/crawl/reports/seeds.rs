@@ -47,7 +47,7 @@ impl Counts {
     }
 
     /// Returns the counts in words.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let Counts { seeds, answered, failed, left_out, waiting } = self;
         format!("{seeds}: {answered} answered, {failed} failed, {left_out} left out, {waiting} waiting")
     }

@@ -25,7 +25,12 @@ pub(super) struct Known {
 
 impl Known {
     /// Finds it. Where no file is whole, that is damage, which makes it impossible to go on.
-    pub fn find(disk: &Disk, dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<Known> {
+    pub(crate) fn find(
+        disk: &Disk,
+        dir: &Path,
+        report: &mut Report<'_>,
+        notice: &mut dyn FnMut(String),
+    ) -> Result<Known> {
         match Last::find(disk, dir) {
             Ok(Some(Last { number, identity, checkpoint, sections })) => {
                 Ok(Known { identity: Some(identity), number: Some(number), checkpoint, sections })
@@ -44,7 +49,7 @@ impl Known {
         }
     }
 
-    pub fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> Standing {
         if self.number.is_none() {
             return Standing::Unknown;
         }
@@ -53,7 +58,7 @@ impl Known {
     }
 
     /// Returns true where the crawl has made no checkpoint of its own yet.
-    pub fn is_new(&self) -> bool {
+    pub(crate) fn is_new(&self) -> bool {
         self.number == Some(0)
     }
 }

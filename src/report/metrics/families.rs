@@ -21,7 +21,7 @@ pub struct Process {
 
 impl Process {
     /// Reads the figures of this process, which began at `started_seconds`.
-    pub fn now(started_seconds: f64) -> Self {
+    pub(crate) fn now(started_seconds: f64) -> Self {
         let status = fs::read_to_string("/proc/self/status").ok();
         let resident = status.as_deref().and_then(|status| {
             let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -22,7 +22,7 @@ pub(super) struct Exposition {
 
 impl Exposition {
     /// Begins a family; its samples follow.
-    pub fn family(&mut self, name: &'static str, kind: Kind, help: &str) -> &mut Self {
+    pub(crate) fn family(&mut self, name: &'static str, kind: Kind, help: &str) -> &mut Self {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
@@ -36,18 +36,18 @@ impl Exposition {
     }
 
     /// A sample of the family without labels.
-    pub fn value(&mut self, value: impl Display) -> &mut Self {
+    pub(crate) fn value(&mut self, value: impl Display) -> &mut Self {
         let _ = writeln!(self.text, "{} {value}", self.name);
         self
     }
 
     /// A sample of the family with labels.
-    pub fn labelled(&mut self, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
+    pub(crate) fn labelled(&mut self, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
         self.suffixed("", labels, value)
     }
 
     /// A sample whose name has a suffix, as in histograms.
-    pub fn suffixed(&mut self, suffix: &str, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
+    pub(crate) fn suffixed(&mut self, suffix: &str, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
         let _ = write!(self.text, "{}{suffix}", self.name);
         for (number, (label, text)) in labels.iter().enumerate() {
             let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
@@ -59,7 +59,7 @@ impl Exposition {
     }
 
     /// All of it.
-    pub fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 }

@@ -76,7 +76,7 @@ pub struct ExternalCounts {
 
 impl ExternalCounts {
     /// URLs of which the server's answer is known, or that there is none.
-    pub fn checked(&self) -> u64 {
+    pub(crate) fn checked(&self) -> u64 {
         self.sound + self.broken + self.refused + self.timed_out
     }
 

@@ -78,12 +78,12 @@ impl Figures {
     }
 
     /// Answers by status.
-    pub fn statuses(&self) -> Vec<Class> {
+    pub(crate) fn statuses(&self) -> Vec<Class> {
         self.statuses.iter().map(|(status, &count)| Class { name: status.to_string(), count }).collect()
     }
 
     /// Answers by type, the most frequent first.
-    pub fn types(&self) -> Vec<Class> {
+    pub(crate) fn types(&self) -> Vec<Class> {
         let mut types: Vec<Class> =
             self.types.iter().map(|(name, &count)| Class { name: name.clone(), count }).collect();
         types.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
@@ -92,23 +92,23 @@ impl Figures {
 
     /// Pages by the depth at which the crawl found them, in which a sitemap's entries are as near as the links of a
     /// seed, up to the deepest one.
-    pub fn depths(&self) -> Vec<Class> {
+    pub(crate) fn depths(&self) -> Vec<Class> {
         distances(&self.depths, "20+")
     }
 
     /// Pages by the least number of links that a visitor follows from a seed.
-    pub fn clicks(&self) -> Vec<Class> {
+    pub(crate) fn clicks(&self) -> Vec<Class> {
         distances(&self.clicks, "20+ or none").into_iter().filter(|class| class.count > 0).collect()
     }
 
     /// Answers by the time from the request to their end.
-    pub fn times(&self) -> Vec<Class> {
+    pub(crate) fn times(&self) -> Vec<Class> {
         let name = |ms: u64| if ms < 1_000 { format!("{ms} ms") } else { format!("{} s", ms / 1_000) };
         classes(&TIMES_MS, &self.times, name)
     }
 
     /// Pages by the bytes of their bodies, as they were sent.
-    pub fn sizes(&self) -> Vec<Class> {
+    pub(crate) fn sizes(&self) -> Vec<Class> {
         let name = |bytes: u64| match bytes {
             ..0x10_0000 => format!("{} KiB", bytes >> 10),
             _ => format!("{} MiB", bytes >> 20),

@@ -33,17 +33,17 @@ macro_rules! kinds {
             }
 
             /// Returns its title in the report.
-            pub fn title(self) -> &'static str {
+            pub(crate) fn title(self) -> &'static str {
                 match self { $(Kind::$kind => $title,)* }
             }
 
             /// Returns what it means, in a sentence.
-            pub fn about(self) -> &'static str {
+            pub(crate) fn about(self) -> &'static str {
                 match self { $(Kind::$kind => $about,)* }
             }
 
             /// Returns how grave it is.
-            pub fn weight(self) -> Weight {
+            pub(crate) fn weight(self) -> Weight {
                 match self { $(Kind::$kind => Weight::$weight,)* }
             }
         }
@@ -138,13 +138,13 @@ pub struct Finding {
 
 impl Finding {
     /// A finding about `subject` itself.
-    pub fn of(kind: Kind, subject: &str, detail: &str) -> Finding {
+    pub(crate) fn of(kind: Kind, subject: &str, detail: &str) -> Finding {
         Finding { kind, subject: subject.to_owned(), item: Item::default(), detail: detail.to_owned() }
     }
 
     /// The finding in a place.
     #[must_use]
-    pub fn at(mut self, url: &str, how: &str, text: &str) -> Finding {
+    pub(crate) fn at(mut self, url: &str, how: &str, text: &str) -> Finding {
         self.item = Item { url: url.to_owned(), how: how.to_owned(), text: text.to_owned() };
         self
     }

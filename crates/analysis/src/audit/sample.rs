@@ -22,7 +22,7 @@ pub(super) struct Sampler {
 
 /// A page of the sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sampled {
+pub(crate) struct Sampled {
     /// Its URL.
     pub url: String,
     /// Links from a seed.

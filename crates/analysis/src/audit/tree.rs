@@ -11,7 +11,7 @@ const LEVELS: usize = 3;
 
 /// A host or a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Branch {
+pub(crate) struct Branch {
     /// Its part of the URL.
     pub name: String,
     /// HTML pages with status 200 in it and below.
@@ -28,7 +28,7 @@ pub struct Branch {
 
 impl Branch {
     /// All URLs in it and below.
-    pub fn urls(&self) -> u64 {
+    pub(crate) fn urls(&self) -> u64 {
         self.pages + self.others + self.faults
     }
 

@@ -104,7 +104,7 @@ enum Cow<'a> {
 
 impl<'a> Blocks<'a> {
     /// `edges` in blocks of `hosts` at most, of `all`.
-    pub fn new(edges: &'a Edges, hosts: u32, all: u32, memory: usize) -> Result<Blocks<'a>> {
+    pub(crate) fn new(edges: &'a Edges, hosts: u32, all: u32, memory: usize) -> Result<Blocks<'a>> {
         let bytes = |count: u64| count * 2 * NUMBER as u64;
         if hosts >= all {
             return Ok(Blocks { hosts, stored: Cow::All(&edges.stored), starts: vec![0, bytes(edges.count)] });
@@ -131,7 +131,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// The links into the block of this number.
-    pub fn of(&self, block: usize) -> OfBlock<'_> {
+    pub(crate) fn of(&self, block: usize) -> OfBlock<'_> {
         let stored = match &self.stored {
             Cow::All(stored) => stored,
             Cow::Sorted(stored) => stored,
@@ -148,7 +148,7 @@ pub(super) struct OfBlock<'a> {
 }
 
 impl OfBlock<'_> {
-    pub fn next(&mut self) -> Result<Option<(u32, u32)>> {
+    pub(crate) fn next(&mut self) -> Result<Option<(u32, u32)>> {
         if self.left == 0 {
             return Ok(None);
         }

@@ -26,7 +26,7 @@ pub(super) struct Passes<'a> {
 
 impl<'a> Passes<'a> {
     /// Begins with the states that `first` gives, for `hosts` of the graph of `edges`. About `memory` bytes are kept.
-    pub fn new(
+    pub(crate) fn new(
         edges: &'a Edges,
         hosts: u32,
         memory: usize,
@@ -46,7 +46,7 @@ impl<'a> Passes<'a> {
     }
 
     /// Computes the next states.
-    pub fn pass(&mut self, flow: &mut impl Flow) -> Result<()> {
+    pub(crate) fn pass(&mut self, flow: &mut impl Flow) -> Result<()> {
         let width = flow.width();
         let mut out = Writer::new()?;
         let mut first = 0;

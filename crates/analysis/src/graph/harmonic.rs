@@ -17,7 +17,7 @@ use crate::disk::scratch::{Reader, Scratch, Writer};
 use crate::fingerprint::mix_next;
 
 /// Hosts of a graph for which it is computed exactly.
-pub const EXACT_MAX: u32 = 16_384;
+pub(crate) const EXACT_MAX: u32 = 16_384;
 /// Registers of a counter.
 const REGISTERS: usize = 256;
 /// Passes at most: what is farther away would add less than 1/1,000 for each host.

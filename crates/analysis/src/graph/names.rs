@@ -49,7 +49,7 @@ impl Names {
     }
 
     /// Returns the number of names.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
@@ -111,7 +111,7 @@ pub(super) struct Lookup<'a> {
 
 impl Lookup<'_> {
     /// The number of `name`; none where it is no host. None that was asked for before sorts behind it.
-    pub fn number(&mut self, name: &[u8]) -> Result<Option<u32>> {
+    pub(crate) fn number(&mut self, name: &[u8]) -> Result<Option<u32>> {
         loop {
             match &self.current {
                 Some((current, number)) if &**current >= name => return Ok((current == name).then_some(*number)),

@@ -3,7 +3,7 @@
 use crate::text::escape::{Cell, InLine, is_formula};
 
 /// Ends a line.
-pub const LINE_END: &str = "\r\n";
+pub(crate) const LINE_END: &str = "\r\n";
 
 /// A value in one line: line ends are escaped.
 pub fn cell(text: &str) -> String {

@@ -46,7 +46,7 @@ impl PartialOrd for Rank {
 }
 
 /// The index of the node that is meant to have each shard; `None` where there is none that can.
-pub fn assign(shards: u32, nodes: &[Candidate]) -> Vec<Option<usize>> {
+pub(crate) fn assign(shards: u32, nodes: &[Candidate]) -> Vec<Option<usize>> {
     let seeds: Vec<u64> = nodes.iter().map(|node| hash_of(&node.name)).collect();
     let total: u64 = nodes.iter().map(|node| u64::from(node.weight)).sum();
     let places: Vec<usize> = nodes.iter().map(|node| places(shards, node.weight, total)).collect();
@@ -78,7 +78,7 @@ pub fn assign(shards: u32, nodes: &[Candidate]) -> Vec<Option<usize>> {
 }
 
 /// The indices of all nodes that can run the shard, the preferred ones first.
-pub fn preferred(shard: u32, nodes: &[Candidate]) -> Vec<usize> {
+pub(crate) fn preferred(shard: u32, nodes: &[Candidate]) -> Vec<usize> {
     let mut ranks: Vec<Rank> =
         (0..nodes.len()).filter_map(|at| rank(shard, at, &nodes[at], hash_of(&nodes[at].name))).collect();
     ranks.sort();

@@ -14,7 +14,7 @@ use super::record::State;
 use super::view::View;
 
 /// Time for which a free shard is left to the node that it is assigned to.
-pub const LEFT: Duration = Duration::from_secs(10);
+pub(crate) const LEFT: Duration = Duration::from_secs(10);
 /// A shard that has moved is not handed over again within this time.
 pub const SETTLED: Duration = Duration::from_secs(600);
 /// A shard that was handed over is waited for, before the next one is, for so long at most.
@@ -47,7 +47,7 @@ pub(super) struct Balance {
 
 impl Balance {
     /// Takes note of the owners that there are.
-    pub fn observe(&mut self, view: &View, now: Micros) {
+    pub(crate) fn observe(&mut self, view: &View, now: Micros) {
         for (shard, owner) in (0..).zip(&view.owners) {
             let Some(owner) = owner else {
                 self.free_since.entry(shard).or_insert(now);
@@ -69,12 +69,12 @@ impl Balance {
     }
 
     /// The node has given up the shard.
-    pub fn released(&mut self, shard: u32, now: Micros) {
+    pub(crate) fn released(&mut self, shard: u32, now: Micros) {
         self.handed_over = Some((shard, now));
     }
 
     /// Returns what the node `me` should do.
-    pub fn wanted(&self, view: &View, me: &str, now: Micros) -> Wanted {
+    pub(crate) fn wanted(&self, view: &View, me: &str, now: Micros) -> Wanted {
         if view.end.is_some() || view.want.state == State::Stop {
             return Wanted::default();
         }

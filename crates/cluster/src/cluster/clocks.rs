@@ -18,7 +18,7 @@ pub trait Clocks: fmt::Debug + Send + Sync {
 
 /// The machine's clocks.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SystemClocks;
+pub(crate) struct SystemClocks;
 
 /// Elsewhere than on Linux the monotonic clock is the one that goes on in sleep, or there is none.
 #[cfg(any(target_os = "linux", target_os = "android"))]

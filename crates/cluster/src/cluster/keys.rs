@@ -48,7 +48,7 @@ impl Keys {
     }
 
     /// Returns the prefix of all keys.
-    pub fn prefix(&self) -> &str {
+    pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
@@ -79,7 +79,7 @@ impl Keys {
     }
 
     /// The key of the figures of a node.
-    pub fn figures(&self, node: &str) -> String {
+    pub(crate) fn figures(&self, node: &str) -> String {
         format!("{}figures/{node}", self.prefix)
     }
 

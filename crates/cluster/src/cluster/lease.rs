@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::clocks::{Clocks, Micros};
 
 /// Wall clocks are slewed and set by less than this between two renewals.
-pub const JUMP: Duration = Duration::from_secs(2);
+pub(crate) const JUMP: Duration = Duration::from_secs(2);
 
 /// One lease of the registry.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub struct Sent {
 
 impl Sent {
     /// The present moment.
-    pub fn now(clocks: &dyn Clocks) -> Sent {
+    pub(crate) fn now(clocks: &dyn Clocks) -> Sent {
         // in this order: a pause between the two looks like a jump, and ends the lease too early rather than too late
         let boot = clocks.boot();
         Sent { boot, wall: clocks.wall() }
@@ -56,7 +56,7 @@ impl Sent {
 
 impl Lease {
     /// A lease that does not hold before its first renewal, or granting, is told.
-    pub fn new(clocks: Arc<dyn Clocks>, margin: Duration) -> Lease {
+    pub(crate) fn new(clocks: Arc<dyn Clocks>, margin: Duration) -> Lease {
         Lease {
             clocks,
             margin: micros(margin),
@@ -89,18 +89,18 @@ impl Lease {
     }
 
     /// The server does not know the lease any more.
-    pub fn lose(&self) {
+    pub(crate) fn lose(&self) {
         self.is_lost.store(true, Ordering::Release);
         self.deadline.store(0, Ordering::Release);
     }
 
     /// Returns whether the server has dropped it.
-    pub fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Acquire)
     }
 
     /// Returns whether a request may be started now. Reads two clocks and two numbers.
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         let deadline = self.deadline.load(Ordering::Acquire);
         let now = Sent::now(&*self.clocks);
         if now.boot >= deadline || self.is_lost() {
@@ -116,7 +116,7 @@ impl Lease {
 
     /// Returns how long it holds from now on, as far as is known.
     #[cfg(test)]
-    pub fn left(&self) -> Duration {
+    pub(crate) fn left(&self) -> Duration {
         if !self.holds() {
             return Duration::ZERO;
         }
@@ -144,12 +144,12 @@ pub struct Hold {
 
 impl Hold {
     /// Makes the hold of a claim under this lease.
-    pub fn under(lease: Arc<Lease>) -> Hold {
+    pub(crate) fn under(lease: Arc<Lease>) -> Hold {
         Hold { lease: Some(lease), is_dropped: AtomicBool::new(false) }
     }
 
     /// Returns whether a request for the shard may be started now.
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         !self.is_dropped.load(Ordering::Acquire) && self.lease.as_ref().is_none_or(|lease| lease.holds())
     }
 

@@ -114,7 +114,7 @@ pub struct NodeRecord {
 
 /// The owner of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnerRecord {
+pub(crate) struct OwnerRecord {
     /// The node's name.
     pub node: String,
 }

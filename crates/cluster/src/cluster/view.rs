@@ -162,7 +162,7 @@ impl View {
 
     /// Returns the revision up to which everything has to be read for the crawl to be over: the last commit with links,
     /// or the last list of seeds.
-    pub fn last_input(&self) -> Revision {
+    pub(crate) fn last_input(&self) -> Revision {
         let links = self.heads.iter().flatten().map(HeadAt::links_at);
         links.chain(self.seeds.values().map(|list| list.revision)).max().unwrap_or(0)
     }

@@ -26,7 +26,7 @@ use crate::store::{self, ObjectStore};
 const NEVER: Revision = 1;
 
 /// A callback for a head of this claim, with its figures: how many pages it has, and what is left to do.
-pub type OnHead = dyn Fn(&Claimed, u64, Idle) + Send + Sync;
+pub(crate) type OnHead = dyn Fn(&Claimed, u64, Idle) + Send + Sync;
 
 /// State that all claims of a node share.
 #[derive(Clone)]

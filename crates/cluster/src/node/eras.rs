@@ -71,7 +71,7 @@ impl Eras<'_> {
     }
 
     /// Returns whether no era has begun behind this one.
-    pub fn is_newest(&self, era: u32) -> Result<bool> {
+    pub(crate) fn is_newest(&self, era: u32) -> Result<bool> {
         Ok(self.store.length(&self.begun(era + 1))?.is_none())
     }
 

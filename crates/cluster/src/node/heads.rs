@@ -78,7 +78,7 @@ impl Heads {
 
     /// The directory of a shard that is claimed here is ready: `show` shows it, in the place of its links as the store
     /// has them. Until then these are shown, for the other shards of this node: to bring a directory takes its time.
-    pub fn show_own(&self, shard: u32, show: impl FnOnce()) {
+    pub(crate) fn show_own(&self, shard: u32, show: impl FnOnce()) {
         let mut own = self.own();
         show();
         own.insert(shard);
@@ -148,7 +148,7 @@ impl Heads {
 
     /// The shard's checkpoint, which has this manifest, became its head at `revision`; its last one with a link file
     /// at `links_at`. By this nothing more is known of others: what they have committed before may not have come yet.
-    pub fn committed(&self, shard: u32, manifest: &Manifest, revision: Revision, links_at: Revision) {
+    pub(crate) fn committed(&self, shard: u32, manifest: &Manifest, revision: Revision, links_at: Revision) {
         let mut table = self.table();
         let slot = &mut table.heads[shard as usize];
         if slot.as_ref().is_none_or(|before| before.revision < revision) {

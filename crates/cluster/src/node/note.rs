@@ -30,7 +30,7 @@ impl Stamp {
     }
 
     /// The claim under which it was shipped.
-    pub fn claim(&self) -> Claim {
+    pub(crate) fn claim(&self) -> Claim {
         Claim { era: self.era, epoch: self.epoch }
     }
 }

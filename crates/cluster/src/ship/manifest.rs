@@ -117,12 +117,12 @@ impl Manifest {
     }
 
     /// The object that contains a part.
-    pub fn object(&self, part: &Part) -> &Object {
+    pub(crate) fn object(&self, part: &Part) -> &Object {
         &self.objects[part.object as usize]
     }
 
     /// The names of all objects that must be there for it, its own included.
-    pub fn named(&self, names: &Names) -> HashSet<String> {
+    pub(crate) fn named(&self, names: &Names) -> HashSet<String> {
         self.objects.iter().map(|object| object.name.clone()).chain([self.name(names)]).collect()
     }
 
@@ -132,7 +132,7 @@ impl Manifest {
     }
 
     /// The bytes of its object.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let plain = postcard::to_stdvec(self).expect("a manifest consists of plain data");
         let packed = zstd::bulk::compress(&plain, LEVEL).expect("memory is packed into memory");
         seal(&u32::try_from(plain.len()).expect("a manifest is below 4 GiB").to_le_bytes(), &packed)

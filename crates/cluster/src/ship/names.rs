@@ -26,7 +26,7 @@ impl Names {
     }
 
     /// Returns the prefix of the names of all objects of a shard.
-    pub fn shard(&self, shard: u32) -> String {
+    pub(crate) fn shard(&self, shard: u32) -> String {
         format!("{}{shard:03}/", self.prefix)
     }
 
@@ -35,28 +35,28 @@ impl Names {
     }
 
     /// The pack of a checkpoint.
-    pub fn pack(&self, shard: u32, claim: Claim, number: u64) -> String {
+    pub(crate) fn pack(&self, shard: u32, claim: Claim, number: u64) -> String {
         format!("{}n{number:06}{PACK}", self.claim(shard, claim))
     }
 
     /// The link file of a checkpoint.
-    pub fn links(&self, shard: u32, claim: Claim, number: u64) -> String {
+    pub(crate) fn links(&self, shard: u32, claim: Claim, number: u64) -> String {
         format!("{}n{number:06}{LINKS}", self.claim(shard, claim))
     }
 
     /// The piece of the value file `file` that a checkpoint added.
-    pub fn piece(&self, shard: u32, claim: Claim, file: &str, number: u64) -> String {
+    pub(crate) fn piece(&self, shard: u32, claim: Claim, file: &str, number: u64) -> String {
         format!("{}{file}.{number:06}", self.claim(shard, claim))
     }
 
     /// The manifest of a checkpoint.
-    pub fn manifest(&self, shard: u32, claim: Claim, number: u64) -> String {
+    pub(crate) fn manifest(&self, shard: u32, claim: Claim, number: u64) -> String {
         format!("{}n{number:06}{MANIFEST}", self.claim(shard, claim))
     }
 
     /// The claim under which the object `name` of the shard was put, and the rest of its name; nothing where it is no
     /// name of ours.
-    pub fn parse<'n>(&self, shard: u32, name: &'n str) -> Option<(Claim, &'n str)> {
+    pub(crate) fn parse<'n>(&self, shard: u32, name: &'n str) -> Option<(Claim, &'n str)> {
         let (claim, rest) = name.strip_prefix(&self.shard(shard))?.split_once('/')?;
         let (era, epoch) = claim.strip_prefix('e')?.split_once('-')?;
         let claim = Claim { era: number(era)?, epoch: number(epoch)? };

@@ -70,7 +70,7 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    pub fn of(store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Listed> {
+    pub(crate) fn of(store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Listed> {
         let mut listed = Listed::default();
         store.list(&names.shard(shard), &mut |name, bytes| {
             listed.manifests.extend(names.parse_manifest(shard, name));
@@ -80,13 +80,13 @@ impl Listed {
     }
 
     /// Returns true where another manifest is the newest by now.
-    pub fn is_superseded(&self, store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<bool> {
+    pub(crate) fn is_superseded(&self, store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<bool> {
         Ok(Listed::of(store, names, shard)?.manifests.last() != self.manifests.last())
     }
 
     /// The length of the object; nothing where it is not there. A listing may lag, or have passed its name before it
     /// was put.
-    pub fn length(&self, store: &dyn ObjectStore, object: &Object) -> Result<Option<u64>> {
+    pub(crate) fn length(&self, store: &dyn ObjectStore, object: &Object) -> Result<Option<u64>> {
         match self.objects.get(&object.name) {
             Some(&bytes) if bytes == object.bytes => Ok(Some(bytes)),
             _ => store.length(&object.name),

@@ -86,7 +86,7 @@ impl Shipper {
     }
 
     /// Returns what was sent and deleted until now.
-    pub fn shipped(&self) -> Shipped {
+    pub(crate) fn shipped(&self) -> Shipped {
         self.shipped
     }
 
@@ -147,7 +147,7 @@ impl Shipper {
     }
 
     /// The first half of [`Shipper::committed`]: nothing is deleted yet.
-    pub fn counts(&mut self, mut manifest: Manifest, revision: Revision) {
+    pub(crate) fn counts(&mut self, mut manifest: Manifest, revision: Revision) {
         manifest.committed_at(revision);
         if let Some(last) = self.last.take() {
             let named = manifest.named(&self.names);
@@ -160,7 +160,7 @@ impl Shipper {
     }
 
     /// The second half: deletes what no head names any more.
-    pub fn release(&mut self) -> Result<()> {
+    pub(crate) fn release(&mut self) -> Result<()> {
         // manifests before what they name
         let (manifests, others): (Vec<String>, Vec<String>) =
             self.left.iter().cloned().partition(|name| self.names.parse_manifest(self.shard.index(), name).is_some());

@@ -21,7 +21,7 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// Opens the file, which may get its name at this moment.
-    pub fn open(&self, file: &NamedFile) -> Result<DiskFile> {
+    pub(crate) fn open(&self, file: &NamedFile) -> Result<DiskFile> {
         let path = self.dir.join(&file.path);
         if let Some(open_path) = &file.open_path {
             if let Some(found) = self.disk.open_if_there(&path)? {
@@ -38,7 +38,7 @@ impl Source<'_> {
     }
 
     /// The range of `file`, which is `opened`, as a part of an object.
-    pub fn part(&self, file: &NamedFile, opened: &Arc<DiskFile>, range: Range<u64>) -> Part {
+    pub(crate) fn part(&self, file: &NamedFile, opened: &Arc<DiskFile>, range: Range<u64>) -> Part {
         let (offset, bytes) = (range.start, range.end - range.start);
         match file.open_path {
             Some(_) => Part::Open { file: opened.clone(), offset, bytes },

@@ -19,18 +19,18 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    pub fn new(bytes_per_second: u64) -> Arc<Throttle> {
+    pub(crate) fn new(bytes_per_second: u64) -> Arc<Throttle> {
         let (is_on, paid_to) = (AtomicBool::new(false), Mutex::new(None));
         Arc::new(Throttle { bytes_per_second: bytes_per_second.max(1), is_on, paid_to })
     }
 
     /// Lets reading take its time from now on, or not.
-    pub fn turn(&self, is_on: bool) {
+    pub(crate) fn turn(&self, is_on: bool) {
         self.is_on.store(is_on, Ordering::Relaxed);
     }
 
     /// `disk`, read at that pace.
-    pub fn over(self: &Arc<Self>, disk: &Disk) -> Disk {
+    pub(crate) fn over(self: &Arc<Self>, disk: &Disk) -> Disk {
         Disk::new(Arc::new(Slowed { disk: disk.clone(), throttle: self.clone() }))
     }
 

@@ -16,7 +16,7 @@ pub fn check(name: &str) -> Result<()> {
 }
 
 /// Refuses what names of objects cannot begin with: a name with `/` at its end, or nothing for all.
-pub fn check_prefix(prefix: &str) -> Result<()> {
+pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.is_empty() { Ok(()) } else { check(prefix.strip_suffix('/').unwrap_or("")) }
 }
 

@@ -16,12 +16,12 @@ pub struct Pace {
 
 impl Pace {
     /// Makes a pace of this many bytes a second. `None` for as fast as it goes.
-    pub fn new(bytes_per_second: Option<u64>) -> Pace {
+    pub(crate) fn new(bytes_per_second: Option<u64>) -> Pace {
         Pace { bytes_per_second: bytes_per_second.map(|rate| rate.max(1)), free_at: Mutex::new(None) }
     }
 
     /// Returns when `bytes` may be sent, for somebody who asks at `now`. `None`: at once.
-    pub fn reserve(&self, bytes: usize, now: Instant) -> Option<Instant> {
+    pub(crate) fn reserve(&self, bytes: usize, now: Instant) -> Option<Instant> {
         let rate = self.bytes_per_second?;
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let at = free_at.unwrap_or(now).max(now);
@@ -30,7 +30,7 @@ impl Pace {
     }
 
     /// Blocks until `bytes` may be sent.
-    pub fn wait(&self, bytes: usize) {
+    pub(crate) fn wait(&self, bytes: usize) {
         let now = Instant::now();
         if let Some(at) = self.reserve(bytes, now) {
             std::thread::sleep(at - now);

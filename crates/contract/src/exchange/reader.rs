@@ -91,7 +91,7 @@ impl LinkFile {
     }
 
     /// Damage at a link of frame `number` of `section`.
-    pub fn damage(&self, section: &Section, number: usize, expected: &str, found: String) -> Error {
+    pub(crate) fn damage(&self, section: &Section, number: usize, expected: &str, found: String) -> Error {
         Error::damaged(&self.path, section.frames[number].0, expected.to_owned(), found)
     }
 

@@ -148,7 +148,7 @@ impl News {
 
     /// The first link file that some shard has not read: its sender and its number. A file that is not kept any more
     /// was read by all; so where there is none, every link that was ever committed is admitted.
-    pub fn first_unread(&self) -> Option<(u32, u64)> {
+    pub(crate) fn first_unread(&self) -> Option<(u32, u64)> {
         let kept = (0..).zip(&self.heads).flat_map(|(sender, at)| at.iter().map(move |at| (sender, at)));
         let mut kept = kept.flat_map(|(sender, at)| at.files.iter().map(move |visible| (sender, visible.file.number)));
         kept.find(|&(sender, number)| {

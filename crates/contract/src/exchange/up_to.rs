@@ -32,7 +32,7 @@ impl UpTo {
     }
 
     /// The part before `revision`.
-    pub fn before(self, revision: Revision) -> UpTo {
+    pub(crate) fn before(self, revision: Revision) -> UpTo {
         UpTo(self.0.min(revision.saturating_sub(1)))
     }
 

@@ -56,7 +56,7 @@ pub struct LogLine<'a> {
 
 impl LogLine<'_> {
     /// The line, with its end.
-    pub fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let mut line = iso_ms(self.time);
         let bytes = self.bytes.map_or("-".to_owned(), |bytes| bytes.to_string());
         let _ = write!(line, " {:>5} {bytes:>10}", self.status);

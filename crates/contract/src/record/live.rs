@@ -115,7 +115,7 @@ pub struct ShardLive {
 
 impl ShardLive {
     /// The shard of this `number`, of which `live` says all.
-    pub fn of(number: usize, live: &Live) -> ShardLive {
+    pub(crate) fn of(number: usize, live: &Live) -> ShardLive {
         let Snapshot { statistics, gauges, .. } = &live.figures;
         ShardLive {
             shard: u32::try_from(number).expect("a crawl has few shards"),

@@ -23,7 +23,7 @@ const DIGITS: usize = 5;
 
 /// A file of lines that is written.
 #[derive(Debug)]
-pub struct LogFile {
+pub(crate) struct LogFile {
     disk: Disk,
     path: PathBuf,
     writer: Writer,
@@ -34,7 +34,7 @@ pub struct LogFile {
 
 impl LogFile {
     /// Opens the file at `path` at its end; makes it where there is none. It grows without limit.
-    pub fn open(disk: &Disk, path: PathBuf) -> Result<Self> {
+    pub(crate) fn open(disk: &Disk, path: PathBuf) -> Result<Self> {
         if let Some(parent) = path.parent() {
             disk.create_dir_all(parent)?;
         }
@@ -44,13 +44,13 @@ impl LogFile {
     }
 
     /// The file with a limit of its size.
-    pub fn rolled_at(mut self, bytes_max: Option<u64>) -> Self {
+    pub(crate) fn rolled_at(mut self, bytes_max: Option<u64>) -> Self {
         self.bytes_max = bytes_max.unwrap_or(u64::MAX);
         self
     }
 
     /// Appends a line, which has its end.
-    pub fn push(&mut self, line: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
         let position = self.writer.position();
         if position > 0 && position.saturating_add(line.len() as u64) > self.bytes_max {
             self.roll()?;
@@ -59,7 +59,7 @@ impl LogFile {
     }
 
     /// Hands everything to the operating system, for readers of the file.
-    pub fn flush(&mut self) -> Result<()> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         self.writer.flush()
     }
 

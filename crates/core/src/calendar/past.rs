@@ -131,7 +131,7 @@ impl Past {
     }
 
     /// Reads one at `*at` and moves on; `None` for what [`Past::encode`] cannot have written.
-    pub fn decode(bytes: &[u8], at: &mut usize) -> Option<Past> {
+    pub(crate) fn decode(bytes: &[u8], at: &mut usize) -> Option<Past> {
         let due = Time::from_ms(varint::read(bytes, at)?.checked_mul(1_000)?);
         let fetched = varint::read(bytes, at)?;
         let before = |bytes: &[u8], at: &mut usize| Some(Time::from_ms(fetched.wrapping_sub(varint::read(bytes, at)?)));

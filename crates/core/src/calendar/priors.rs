@@ -74,14 +74,14 @@ pub(super) struct Priors {
 
 impl Priors {
     /// A table that has learnt nothing.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let web = Prior::WEB;
         let all = Moments { mean: web.ln_mean as f32, variance: web.ln_variance as f32, weight: WEB_WEIGHT as f32 };
         Priors { all, hosts: Vec::new(), uses: 0 }
     }
 
     /// Returns the distribution of the rate that is believed of a page of `host`.
-    pub fn of(&self, host: Fingerprint) -> Prior {
+    pub(crate) fn of(&self, host: Fingerprint) -> Prior {
         let all = self.all.prior();
         let Ok(at) = self.find(host) else { return all };
         let known = self.hosts[at].moments;
@@ -93,7 +93,7 @@ impl Priors {
     }
 
     /// Learns what is known of a page of `host` that was left alone for `days`.
-    pub fn learn(&mut self, host: Fingerprint, posterior: &Posterior, days: f64) {
+    pub(crate) fn learn(&mut self, host: Fingerprint, posterior: &Posterior, days: f64) {
         self.all.add(posterior, days);
         self.uses = self.uses.wrapping_add(1);
         let at = self.find(host).unwrap_or_else(|at| self.make_room(host, at));
@@ -102,7 +102,7 @@ impl Priors {
     }
 
     /// The table is sound: sorted, no set too large, all figures finite.
-    pub fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         let is_sane = |moments: &Moments| {
             [moments.mean, moments.variance, moments.weight].into_iter().all(f32::is_finite)
                 && moments.variance >= 0.0

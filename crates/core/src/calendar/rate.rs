@@ -44,7 +44,7 @@ impl Prior {
     /// Garcia-Molina ("The evolution of the web and implications for an incremental crawler", VLDB 2000): 23 % of pages
     /// had changed at every daily visit, 30 % at none in four months. Its deviation is theirs cut to 3: what it learns
     /// counts more.
-    pub const WEB: Prior = Prior { ln_mean: -3.0, ln_variance: 9.0 };
+    pub(crate) const WEB: Prior = Prior { ln_mean: -3.0, ln_variance: 9.0 };
 }
 
 /// The rates of the classes, in changes a day.
@@ -54,12 +54,12 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Classes { rates: std::array::from_fn(|class| ln_rate(class).exp()) }
     }
 
     /// Returns what is known of a page's rate by its `history`, where `prior` was believed before.
-    pub fn posterior(&self, prior: Prior, history: &History) -> Posterior {
+    pub(crate) fn posterior(&self, prior: Prior, history: &History) -> Posterior {
         let changes = f64::from(history.changes);
         let changed_days = f64::from(history.changed_days).min(f64::from(history.days));
         let unchanged_days = f64::from(history.days) - changed_days;
@@ -110,7 +110,7 @@ pub(super) struct Posterior {
 
 impl Posterior {
     /// The probability that there is no change within `days`.
-    pub fn unchanged(&self, days: f64) -> f64 {
+    pub(crate) fn unchanged(&self, days: f64) -> f64 {
         self.expectation(|rate| (-rate * days).exp())
     }
 
@@ -125,7 +125,7 @@ impl Posterior {
     }
 
     /// The interval, in days from `min` to `max`, at which one more visit wins `gain` days.
-    pub fn interval(&self, gain: f64, min: f64, max: f64) -> f64 {
+    pub(crate) fn interval(&self, gain: f64, min: f64, max: f64) -> f64 {
         if self.won(max) <= gain {
             return max;
         }

@@ -81,12 +81,12 @@ impl Recrawl {
 
     /// Returns true where `bytes` are of a URL that is queued because of its page, and not because somebody wants its
     /// seed now.
-    pub fn is_due(bytes: Option<&[u8]>) -> bool {
+    pub(crate) fn is_due(bytes: Option<&[u8]>) -> bool {
         bytes.is_some_and(|bytes| bytes.first() != Some(&WANTED))
     }
 
     /// Returns true where `bytes` are of a URL whose page was visited before, so that budgets have counted it.
-    pub fn is_counted(bytes: Option<&[u8]>) -> bool {
+    pub(crate) fn is_counted(bytes: Option<&[u8]>) -> bool {
         bytes.is_some_and(|bytes| !matches!(bytes.first(), Some(&MODIFIED | &LINKED)))
     }
 }

@@ -29,13 +29,13 @@ use crate::web::site::SiteMatch;
 /// Intervals are up to this part longer or shorter.
 pub const JITTER: f64 = 0.05;
 /// Multiple of what a visit has to win after which a page is visited whose changes cannot be followed.
-pub const HOPELESS: f64 = 48.0;
+pub(crate) const HOPELESS: f64 = 48.0;
 /// Visits in a row that have to find no page.
-pub const GONE_VISITS: u8 = 3;
+pub(crate) const GONE_VISITS: u8 = 3;
 /// The least time from the first to the last of them.
-pub const GONE_AFTER: Duration = DAY.saturating_mul(7);
+pub(crate) const GONE_AFTER: Duration = DAY.saturating_mul(7);
 /// The least time from one to the next.
-pub const GONE_APART: Duration = HOUR;
+pub(crate) const GONE_APART: Duration = HOUR;
 
 /// Visits that have to compare a page before its rate is estimated.
 const VISITS_MIN: f32 = 3.0;

@@ -48,29 +48,29 @@ pub(super) struct Stretch {
 
 impl Stretch {
     /// Nothing is stretched.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Stretch { ln: 0.0, lag: 0.0, interval: 0.0, last: Stored::default(), calm: 0.0 }
     }
 
     /// The factor, at least 1.
-    pub fn factor(&self) -> f64 {
+    pub(crate) fn factor(&self) -> f64 {
         self.ln.exp()
     }
 
     /// Returns the time by which the last starts were late, on average.
-    pub fn lag(&self) -> Duration {
+    pub(crate) fn lag(&self) -> Duration {
         Duration::from_secs_f64(self.lag)
     }
 
     /// A visit was planned after this interval.
-    pub fn note_interval(&mut self, interval: Duration) {
+    pub(crate) fn note_interval(&mut self, interval: Duration) {
         let seconds = interval.as_secs_f64();
         let share = if self.interval == 0.0 { 1.0 } else { LAG_SHARE_MAX };
         self.interval += share * (seconds - self.interval);
     }
 
     /// A visit that was due started.
-    pub fn note_start(&mut self, due: Time, started: Time) {
+    pub(crate) fn note_start(&mut self, due: Time, started: Time) {
         self.lag += LAG_SHARE_MAX * (started.since(due).as_secs_f64() - self.lag);
         let passed = started.since(self.last.passed(started)).min(STEP_MAX).as_secs_f64();
         self.last = Stored::new(started);
@@ -85,17 +85,17 @@ impl Stretch {
     }
 
     /// Returns the number of mean intervals for which there has been calm.
-    pub fn calm(&self) -> f64 {
+    pub(crate) fn calm(&self) -> f64 {
         self.calm
     }
 
     /// The same after this many mean intervals of calm.
-    pub fn with_calm(self, calm: f64) -> Self {
+    pub(crate) fn with_calm(self, calm: f64) -> Self {
         Stretch { calm: if calm.is_finite() { calm.max(0.0) } else { 0.0 }, ..self }
     }
 
     /// Its figures are numbers, in their limits.
-    pub fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         (0.0..=STRETCH_MAX.ln()).contains(&self.ln) && [self.lag, self.interval].iter().all(|x| (0.0..1e15).contains(x))
     }
 }

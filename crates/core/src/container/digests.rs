@@ -32,19 +32,19 @@ pub(super) struct Digests {
 
 impl Digests {
     /// A table of at most `memory_bytes`; with none, nothing is ever found. Memory that is not used is not taken.
-    pub fn new(memory_bytes: usize) -> Self {
+    pub(crate) fn new(memory_bytes: usize) -> Self {
         Digests { sets: vec![[0; WORDS]; memory_bytes / SET_BYTES] }
     }
 
     /// True if responses like `record` are remembered: whole ones whose payload is worth it.
-    pub fn takes(record: &KeyRecord) -> bool {
+    pub(crate) fn takes(record: &KeyRecord) -> bool {
         let truncated = record.truncated.then_some(crate::warc::Truncation::Length);
         let profile = Profile::of(record.status, record.payload_bytes, truncated);
         record.is_response() && profile == Some(Profile::IdenticalPayload)
     }
 
     /// Offsets of the records that may have the payload with this digest, the last used one first.
-    pub fn candidates(&self, sha1: &[u8; 20]) -> impl Iterator<Item = u64> + use<> {
+    pub(crate) fn candidates(&self, sha1: &[u8; 20]) -> impl Iterator<Item = u64> + use<> {
         let tag = tag(sha1);
         let set = self.set(sha1).map_or([0; WORDS], |set| self.sets[set]);
         let fits = move |word: &u64| *word != 0 && word >> OFFSET_BITS == tag;
@@ -53,7 +53,7 @@ impl Digests {
 
     /// Remembers that the record at `offset` has the payload with this digest, which counts as a use. The oldest of its
     /// set is forgotten where there is no room.
-    pub fn insert(&mut self, sha1: &[u8; 20], offset: u64) {
+    pub(crate) fn insert(&mut self, sha1: &[u8; 20], offset: u64) {
         let Some(set) = self.set(sha1).filter(|_| offset < 1 << OFFSET_BITS) else { return };
         let words = &mut self.sets[set];
         let word = tag(sha1) << OFFSET_BITS | offset;
@@ -63,7 +63,7 @@ impl Digests {
     }
 
     /// Remembers what the last records of `keys` say. Damage ends it early: no page is lost by that, only room on disk.
-    pub fn fill(&mut self, keys: &KeyFile) -> Result<()> {
+    pub(crate) fn fill(&mut self, keys: &KeyFile) -> Result<()> {
         let wanted = (self.sets.len() * WORDS) as u64 * RECORD_BYTES;
         if wanted == 0 {
             return Ok(());

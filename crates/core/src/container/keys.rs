@@ -63,7 +63,7 @@ pub struct KeyFile {
 impl KeyFile {
     /// Opens key.dat in `dir` for appending, making it when it is not there, and cuts it to `len` bytes: all of it
     /// where `len` is `None`, because no checkpoint knows of any record.
-    pub fn open(disk: &Disk, dir: &Path, len: Option<u64>) -> Result<Self> {
+    pub(crate) fn open(disk: &Disk, dir: &Path, len: Option<u64>) -> Result<Self> {
         let mode = if len.is_none() { Mode::Create } else { Mode::Write };
         let file = disk.open(dir.join("key.dat"), mode).map_err(Error::of_named_file)?;
         let found = file.len()?;
@@ -140,7 +140,7 @@ impl KeyFile {
     }
 
     /// Length in bytes, and so the offset of the next record.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
@@ -160,7 +160,7 @@ impl KeyFile {
     }
 
     /// Appends `record`; returns its offset.
-    pub fn append(&mut self, record: &KeyRecord) -> Result<u64> {
+    pub(crate) fn append(&mut self, record: &KeyRecord) -> Result<u64> {
         self.check_room()?;
         let encoded = record.encode();
         let bytes = encoded.map_err(|what| self.too_large(format!("{what} is too large ({})", record.url)))?;
@@ -179,7 +179,7 @@ impl KeyFile {
     }
 
     /// The record at `offset`, which must be there.
-    pub fn read(&self, offset: u64) -> Result<KeyRecord> {
+    pub(crate) fn read(&self, offset: u64) -> Result<KeyRecord> {
         read_steady(&self.file, offset)?.ok_or_else(|| {
             Error::damaged(self.file.path(), offset, "a whole key record", "other bytes, or the end of the file")
         })
@@ -207,7 +207,7 @@ impl KeyFile {
 
     /// Returns the offset of the first whole record that begins at `from` or behind it; `None` where none begins soon.
     /// Records of uncommon length are passed over.
-    pub fn first_behind(&self, from: u64) -> Result<Option<u64>> {
+    pub(crate) fn first_behind(&self, from: u64) -> Result<Option<u64>> {
         let from = from.max(HEADER_BYTES);
         let mut bytes = vec![0; SEARCH_BYTES + COMMON_BYTES_MAX];
         let got = self.file.read_at(&mut bytes, from)?;
@@ -222,7 +222,7 @@ impl KeyFile {
 
     /// All records from `offset` on, in order. The end is where no whole record follows: behind the last one, or at
     /// one that a running crawl is just writing.
-    pub fn scan(&self, offset: u64) -> Scan<'_> {
+    pub(crate) fn scan(&self, offset: u64) -> Scan<'_> {
         self.scan_to(offset, u64::MAX)
     }
 
@@ -300,7 +300,7 @@ impl Scan<'_> {
     }
 
     /// The offset behind the last record that was given, at which the next one begins.
-    pub fn reached(&self) -> u64 {
+    pub(crate) fn reached(&self) -> u64 {
         self.start + self.at as u64
     }
 

@@ -155,7 +155,7 @@ impl Reader {
 
     /// URLs in the address file.
     #[cfg(test)]
-    pub fn slots(&self) -> u64 {
+    pub(crate) fn slots(&self) -> u64 {
         self.addresses.slots()
     }
 

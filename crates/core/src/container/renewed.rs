@@ -36,13 +36,13 @@ struct Stored<'a> {
 
 impl<'a> Original<'a> {
     /// The original in this archive: the record `value`, to which `key` leads.
-    pub fn of(key: &'a KeyRecord, value: &'a Value) -> Self {
+    pub(crate) fn of(key: &'a KeyRecord, value: &'a Value) -> Self {
         let stored = Some(Stored { key, value });
         Original { url: &key.url, date: format_date(key.time), body: value.body(), stored }
     }
 
     /// The original in another archive, with this `body`, which `revisit` names.
-    pub fn elsewhere(revisit: &'a Record, body: &'a [u8]) -> Self {
+    pub(crate) fn elsewhere(revisit: &'a Record, body: &'a [u8]) -> Self {
         let field = |name: &str| revisit.field(name).unwrap_or_default();
         let date = field("WARC-Refers-To-Date").to_owned();
         Original { url: field("WARC-Refers-To-Target-URI"), date, body, stored: None }
@@ -61,7 +61,7 @@ pub(super) struct Renewed {
 
 impl Renewed {
     /// Appends its records to `out`; returns where the record of the answer begins.
-    pub fn write(&self, encoder: &mut Encoder, out: &mut Vec<u8>) -> usize {
+    pub(crate) fn write(&self, encoder: &mut Encoder, out: &mut Vec<u8>) -> usize {
         let mut start = out.len();
         for (place, record) in self.records.iter().enumerate() {
             start = out.len();
@@ -71,13 +71,19 @@ impl Renewed {
     }
 
     /// Appends `record`, which is at `place`.
-    pub fn append(&self, place: usize, record: &Record, encoder: &mut Encoder, out: &mut Vec<u8>) {
+    pub(crate) fn append(&self, place: usize, record: &Record, encoder: &mut Encoder, out: &mut Vec<u8>) {
         let is_packed = self.is_packed && place + 1 == self.records.len();
         encoder.again(&record.fields, &record.block, &[], is_packed, out);
     }
 
     /// The exchange of `key`, a revisit, whose records are those `before` the answer and `revisit`.
-    pub fn new(key: &KeyRecord, before: Vec<Record>, revisit: &Record, original: &Original<'_>, form: Form) -> Self {
+    pub(crate) fn new(
+        key: &KeyRecord,
+        before: Vec<Record>,
+        revisit: &Record,
+        original: &Original<'_>,
+        form: Form,
+    ) -> Self {
         let profile = revisit.field("WARC-Profile").unwrap_or_default();
         let is_unchanged = Profile::parse(profile) == Some(Profile::NotModified);
         let own = parse_http_head(&revisit.block).map(|(_, headers, _)| headers).unwrap_or_default();

@@ -311,17 +311,17 @@ pub(super) struct Value {
 
 impl Value {
     /// The bytes behind the HTTP head in its block.
-    pub fn body(&self) -> &[u8] {
+    pub(crate) fn body(&self) -> &[u8] {
         &self.record.block[self.body_at..]
     }
 
     /// The HTTP head in its block, with the empty line.
-    pub fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         &self.record.block[..self.body_at]
     }
 
     /// Damage at this record.
-    pub fn wrong(&self, expected: &str, found: impl Into<String>) -> Error {
+    pub(crate) fn wrong(&self, expected: &str, found: impl Into<String>) -> Error {
         Error::damaged(&self.path, self.record.offset, expected, found.into())
     }
 }

@@ -26,19 +26,19 @@ impl FileChanges {
     }
 
     /// The file was made.
-    pub fn added(&mut self, path: PathBuf) {
+    pub(crate) fn added(&mut self, path: PathBuf) {
         self.names_changed = true;
         self.unnamed.insert(path.clone());
         self.dirty.insert(path);
     }
 
     /// The file was appended to.
-    pub fn wrote(&mut self, path: PathBuf) {
+    pub(crate) fn wrote(&mut self, path: PathBuf) {
         self.dirty.insert(path);
     }
 
     /// The present state does without the file.
-    pub fn supersede(&mut self, path: PathBuf) {
+    pub(crate) fn supersede(&mut self, path: PathBuf) {
         self.dirty.remove(&path);
         match self.unnamed.remove(&path) {
             true => self.unneeded.push(path),

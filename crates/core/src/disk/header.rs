@@ -75,7 +75,7 @@ impl Header {
     }
 
     /// Writes the header at the start of `file`.
-    pub fn write(self, file: &DiskFile) -> Result<()> {
+    pub(crate) fn write(self, file: &DiskFile) -> Result<()> {
         file.write_all_at(&self.to_bytes(), 0)
     }
 

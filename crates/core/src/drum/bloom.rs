@@ -56,13 +56,8 @@ struct Upcoming {
 
 impl Bloom {
     /// A filter of at most about `memory_max` bytes that takes at most the share `fpr` of foreign keys for its own, as
-    /// long as memory lasts.
-    pub fn new(memory_max: usize, fpr: f64) -> Self {
-        Bloom::with_room(memory_max, fpr, 0)
-    }
-
-    /// A filter as of [`Bloom::new`], its first slice with room for `keys`.
-    pub fn with_room(memory_max: usize, fpr: f64, keys: u64) -> Self {
+    /// long as memory lasts. Its first slice has room for `keys`.
+    pub(crate) fn with_room(memory_max: usize, fpr: f64, keys: u64) -> Self {
         let fpr = fpr.clamp(1e-9, 0.5);
         let memory_max = memory_max.max(BLOCK_BYTES);
         let (k, first_fpr) = (optimal_k(fpr * (1.0 - TIGHTENING)), fpr * (1.0 - TIGHTENING));
@@ -85,14 +80,14 @@ impl Bloom {
     }
 
     /// The share of foreign keys that a filter of [`Bloom::with_room`] takes for own ones when it holds `keys`.
-    pub fn fpr_with(memory_max: usize, fpr: f64, keys: u64) -> f64 {
+    pub(crate) fn fpr_with(memory_max: usize, fpr: f64, keys: u64) -> f64 {
         let fpr = fpr.clamp(1e-9, 0.5);
         let (k, bits) = (optimal_k(fpr * (1.0 - TIGHTENING)), (memory_max / BLOCK_BYTES).max(1) as u64 * BLOCK_BITS);
         blocked_fpr(bits, k, keys as f64)
     }
 
     /// Adds `key` and says whether it may have been there before: `false` is certain.
-    pub fn insert(&mut self, key: Fingerprint) -> bool {
+    pub(crate) fn insert(&mut self, key: Fingerprint) -> bool {
         let probe = Probe::new(key, self.k);
         if self.holds(&probe) {
             return true;
@@ -106,7 +101,7 @@ impl Bloom {
     }
 
     /// Returns whether `key` may have been added: `false` is certain.
-    pub fn contains(&self, key: Fingerprint) -> bool {
+    pub(crate) fn contains(&self, key: Fingerprint) -> bool {
         self.holds(&Probe::new(key, self.k))
     }
 
@@ -116,7 +111,7 @@ impl Bloom {
     }
 
     /// Keys that were added and not taken for others.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.slices.iter().map(|slice| slice.keys).sum()
     }
 
@@ -131,7 +126,7 @@ impl Bloom {
     }
 
     /// Number of slices.
-    pub fn slices(&self) -> usize {
+    pub(crate) fn slices(&self) -> usize {
         self.slices.len()
     }
 
@@ -337,7 +332,7 @@ mod tests {
     #[test]
     fn what_was_added_is_never_denied() {
         for (memory_max, fpr) in [(1 << 30, 0.01), (100_000, 0.001), (0, 0.3)] {
-            let mut bloom = Bloom::new(memory_max, fpr);
+            let mut bloom = Bloom::with_room(memory_max, fpr, 0);
             let keys = keys(1, 200_000);
             for &key in &keys {
                 let before = bloom.contains(key);
@@ -350,7 +345,7 @@ mod tests {
     #[test]
     fn false_positives_are_as_rare_as_the_formula_says() {
         for (fpr, count) in [(0.05, 60_000), (0.01, 60_000), (0.01, 700_000), (0.001, 300_000)] {
-            let mut bloom = Bloom::new(1 << 30, fpr);
+            let mut bloom = Bloom::with_room(1 << 30, fpr, 0);
             keys(2, count).into_iter().for_each(|key| _ = bloom.insert(key));
             let (measured, expected) = (measured_fpr(&bloom), bloom.expected_fpr());
             assert!(expected <= fpr, "{expected} by the formula, {fpr} wanted");
@@ -362,7 +357,7 @@ mod tests {
 
     #[test]
     fn slices_grow_up_to_the_ceiling_and_no_further() {
-        let mut bloom = Bloom::new(1 << 20, 0.01);
+        let mut bloom = Bloom::with_room(1 << 20, 0.01, 0);
         assert_eq!(bloom.slices(), 1);
         let keys = keys(3, 1_000_000);
         for &key in &keys {
@@ -376,7 +371,7 @@ mod tests {
 
     /// A filter as it is when `keys` keys were added, but for its bits.
     fn filled(memory_max: usize, keys: u64) -> Bloom {
-        let mut bloom = Bloom::new(memory_max, 0.01);
+        let mut bloom = Bloom::with_room(memory_max, 0.01, 0);
         loop {
             let before: u64 = bloom.slices.iter().rev().skip(1).map(|slice| slice.keys).sum();
             let next = bloom.plan_slice();

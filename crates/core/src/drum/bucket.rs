@@ -34,12 +34,12 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    pub fn new(place: BucketFiles, state: Option<BucketState>) -> Self {
+    pub(crate) fn new(place: BucketFiles, state: Option<BucketState>) -> Self {
         Bucket { place, state: state.unwrap_or_else(BucketState::fresh), ram: RamArray::default(), frozen_checks: 0 }
     }
 
     /// Counts the checks of a batch that was frozen before the bucket was opened, as far as they are not dispatched.
-    pub fn count_frozen(&mut self, fixed: Option<usize>) -> Result<()> {
+    pub(crate) fn count_frozen(&mut self, fixed: Option<usize>) -> Result<()> {
         let Some(frozen) = &self.state.frozen else { return Ok(()) };
         self.frozen_checks = frozen.batch.checks;
         let mut left = frozen.dispatched;
@@ -55,7 +55,7 @@ impl Bucket {
 
     /// Adds an operation to the array, and the array to the files when it is full.
     #[inline]
-    pub fn push<V: Value, A: Aux>(
+    pub(crate) fn push<V: Value, A: Aux>(
         &mut self,
         op: Op,
         key: u64,
@@ -103,7 +103,7 @@ impl Bucket {
     }
 
     /// Makes the oldest batch the one to merge; what comes now goes to later ones.
-    pub fn freeze<V: Value>(&mut self, limits: Limits, changes: &mut FileChanges) -> Result<()> {
+    pub(crate) fn freeze<V: Value>(&mut self, limits: Limits, changes: &mut FileChanges) -> Result<()> {
         debug_assert!(self.state.frozen.is_none(), "one batch of a bucket is merged at a time");
         if self.state.full.is_empty() {
             self.flush::<V>(limits, changes)?;
@@ -115,7 +115,7 @@ impl Bucket {
     }
 
     /// Puts the new generation in the place of the old one and of the batch, all of whose results are dispatched.
-    pub fn supersede(&mut self, repository: Option<RepositoryState>, changes: &mut FileChanges) {
+    pub(crate) fn supersede(&mut self, repository: Option<RepositoryState>, changes: &mut FileChanges) {
         let Some(frozen) = self.state.frozen.take() else { return };
         self.frozen_checks = 0;
         let parts = [(Part::Operations, frozen.batch.kv_bytes), (Part::Auxiliaries, frozen.batch.aux_bytes)];
@@ -130,26 +130,26 @@ impl Bucket {
     }
 
     /// Operations in the array and the batches that wait.
-    pub fn waiting_operations(&self) -> u64 {
+    pub(crate) fn waiting_operations(&self) -> u64 {
         self.ram.operations + self.state.waiting().map(|batch| batch.operations).sum::<u64>()
     }
 
     /// Checks among them. Those of the frozen batch are [`Bucket::frozen_checks`].
-    pub fn waiting_checks(&self) -> u64 {
+    pub(crate) fn waiting_checks(&self) -> u64 {
         self.ram.checks + self.state.waiting().map(|batch| batch.checks).sum::<u64>()
     }
 
     /// Bytes of them.
-    pub fn waiting_bytes(&self) -> u64 {
+    pub(crate) fn waiting_bytes(&self) -> u64 {
         self.ram.bytes() as u64 + self.state.waiting().map(BatchState::bytes).sum::<u64>()
     }
 
-    pub fn repository_bytes(&self) -> u64 {
+    pub(crate) fn repository_bytes(&self) -> u64 {
         self.state.repository.as_ref().map_or(0, |repository| repository.bytes)
     }
 
     /// Operations that are not dispatched.
-    pub fn undispatched(&self) -> u64 {
+    pub(crate) fn undispatched(&self) -> u64 {
         let frozen = self.state.frozen.as_ref().map_or(0, |frozen| frozen.batch.operations - frozen.dispatched);
         self.waiting_operations() + frozen
     }
@@ -172,12 +172,12 @@ impl Bucket {
     }
 
     /// The files that the state names, with the lengths that it notes.
-    pub fn lengths(&self) -> impl Iterator<Item = (PathBuf, u64)> {
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = (PathBuf, u64)> {
         self.files().into_iter().map(|(generation, part, bytes)| (self.place.path(generation, part), bytes))
     }
 
     /// Checks that every file of the state is there and whole in length, and cuts pending files to what is noted.
-    pub fn recover(&self) -> Result<()> {
+    pub(crate) fn recover(&self) -> Result<()> {
         for (generation, part, noted) in self.files() {
             let file = self.place.open(generation, part).map_err(Error::of_named_file)?;
             let found = file.len()?;
@@ -193,7 +193,12 @@ impl Bucket {
 
     /// Calls `each` with every key that is stored, unless only pending ones are wanted, or will be when what is pending
     /// is merged, and with whether it comes from an operation that is not dispatched. A key may come more than once.
-    pub fn for_each_key(&self, keys: Keys, fixed: Option<usize>, each: &mut impl FnMut(u64, bool)) -> Result<()> {
+    pub(crate) fn for_each_key(
+        &self,
+        keys: Keys,
+        fixed: Option<usize>,
+        each: &mut impl FnMut(u64, bool),
+    ) -> Result<()> {
         if let Some(state) = self.state.repository.as_ref().filter(|_| keys == Keys::All) {
             let mut reader = RepositoryReader::open(&self.place, state, fixed)?;
             let mut block = Block::default();

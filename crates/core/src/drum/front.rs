@@ -74,7 +74,7 @@ pub struct Front<V> {
 
 impl<V: Value> Front<V> {
     /// A front that knows of no key yet, its Bloom filter with room for `keys`.
-    pub fn new(options: FrontOptions, keys: u64) -> Self {
+    pub(crate) fn new(options: FrontOptions, keys: u64) -> Self {
         let useful = Bloom::fpr_with(options.bloom_memory, options.bloom_fpr, keys) <= USELESS;
         let bloom = useful.then(|| Bloom::with_room(options.bloom_memory, options.bloom_fpr, keys));
         Front { lru: Lru::new(options.lru_entries), bloom, counted: FrontCounters::default() }
@@ -151,7 +151,7 @@ impl<V: Value> Front<V> {
     }
 
     /// Figures for reports.
-    pub fn counters(&self) -> FrontCounters {
+    pub(crate) fn counters(&self) -> FrontCounters {
         let (slices, bloom_bytes) = self.bloom.as_ref().map_or((0, 0), |bloom| (bloom.slices(), bloom.bytes()));
         FrontCounters { slices, bloom_bytes, ..self.counted }
     }

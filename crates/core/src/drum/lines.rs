@@ -22,7 +22,7 @@ pub(super) struct CacheLines(MmapMut);
 impl CacheLines {
     /// # Panics
     /// When there is not so much memory, as any allocation would.
-    pub fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         let memory = MmapMut::map_anon(count.max(1) * LINE_BYTES).expect("memory for a table of this size");
         #[cfg(target_os = "linux")]
         if memory.len() >= HUGE_PAGE_BYTES {
@@ -34,21 +34,21 @@ impl CacheLines {
 
     /// The line at `index`.
     #[inline]
-    pub fn get(&self, index: usize) -> CacheLine {
+    pub(crate) fn get(&self, index: usize) -> CacheLine {
         let (words, _) = self.0.as_chunks::<LINE_BYTES>().0[index].as_chunks::<8>();
         std::array::from_fn(|word| u64::from_ne_bytes(words[word]))
     }
 
     /// Replaces the line at `index`.
     #[inline]
-    pub fn set(&mut self, index: usize, line: &CacheLine) {
+    pub(crate) fn set(&mut self, index: usize, line: &CacheLine) {
         let (words, _) = self.0.as_chunks_mut::<LINE_BYTES>().0[index].as_chunks_mut::<8>();
         words.iter_mut().zip(line).for_each(|(bytes, word)| *bytes = word.to_ne_bytes());
     }
 
     /// Makes the system give a page of lines that were never set, the one at `offset` bytes: to clear a huge one takes
     /// nearly a millisecond, for which there are better moments than the first use.
-    pub fn claim(&mut self, offset: usize) {
+    pub(crate) fn claim(&mut self, offset: usize) {
         if let Some(byte) = self.0.get_mut(offset) {
             // a read would be given the page of zeros that all share
             *std::hint::black_box(byte) = 0;
@@ -56,13 +56,13 @@ impl CacheLines {
     }
 
     /// Makes the system give all pages of lines that were never set.
-    pub fn claim_all(&mut self) {
+    pub(crate) fn claim_all(&mut self) {
         (0..self.0.len()).step_by(PAGE_BYTES).for_each(|offset| self.claim(offset));
     }
 
     /// Some word of the line at `index`: enough to bring it into the cache.
     #[inline]
-    pub fn touch(&self, index: usize) -> u64 {
+    pub(crate) fn touch(&self, index: usize) -> u64 {
         let (words, _) = self.0.as_chunks::<LINE_BYTES>().0[index].as_chunks::<8>();
         u64::from_ne_bytes(words[0])
     }

@@ -25,7 +25,7 @@ pub struct Lru<V> {
 
 impl<V> Lru<V> {
     /// Room for `entries_max` keys, rounded up to a multiple of eight; with none, nothing is ever found.
-    pub fn new(entries_max: usize) -> Self {
+    pub(crate) fn new(entries_max: usize) -> Self {
         let sets = entries_max.min(1 << 30).div_ceil(WORDS);
         let values = if size_of::<V>() == 0 { 1 } else { sets * WORDS };
         let mut keys = CacheLines::new(sets);
@@ -35,7 +35,7 @@ impl<V> Lru<V> {
 
     /// The value of `key`, which counts as a use.
     #[inline]
-    pub fn get(&mut self, key: Fingerprint) -> Option<&V> {
+    pub(crate) fn get(&mut self, key: Fingerprint) -> Option<&V> {
         let set = self.set(key)?;
         let at = self.keys.get(set).iter().position(|&other| other == key.bits())?;
         self.values_mut(set, key, at).first().and_then(Option::as_ref)
@@ -44,7 +44,7 @@ impl<V> Lru<V> {
     /// Puts `value` under `key`, in the place of what was there, and forgets the oldest of its set where there is no
     /// room.
     #[inline]
-    pub fn insert(&mut self, key: Fingerprint, value: V) {
+    pub(crate) fn insert(&mut self, key: Fingerprint, value: V) {
         let Some(set) = self.set(key) else { return };
         let at = self.keys.get(set).iter().position(|&other| other == key.bits()).unwrap_or(WORDS - 1);
         self.values_mut(set, key, at)[0] = Some(value);
@@ -52,7 +52,7 @@ impl<V> Lru<V> {
 
     /// Forgets values of the set of `key`, the least recently used first, until those that stay hold `bytes_max` bytes
     /// at most by `bytes_of`; one that holds more by itself does not stay.
-    pub fn trim(&mut self, key: Fingerprint, bytes_max: usize, bytes_of: impl Fn(&V) -> usize) {
+    pub(crate) fn trim(&mut self, key: Fingerprint, bytes_max: usize, bytes_of: impl Fn(&V) -> usize) {
         let Some(set) = self.set(key).filter(|_| size_of::<V>() > 0) else { return };
         let mut keys = self.keys.get(set);
         let values = &mut self.values[set * WORDS..(set + 1) * WORDS];

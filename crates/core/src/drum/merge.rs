@@ -56,12 +56,12 @@ impl<V: Value> Outcomes<V> {
         Outcomes { duplicates: vec![0; operations.div_ceil(64)], values: Vec::new(), seen: Vec::new() }
     }
 
-    pub fn is_duplicate(&self, position: u64) -> bool {
+    pub(crate) fn is_duplicate(&self, position: u64) -> bool {
         self.duplicates[(position / 64) as usize] >> (position % 64) & 1 == 1
     }
 
     /// The value for the operation at `position`; `cursor` moves on with rising positions.
-    pub fn value(&self, position: u64, cursor: &mut usize) -> Option<V> {
+    pub(crate) fn value(&self, position: u64, cursor: &mut usize) -> Option<V> {
         while self.seen.get(*cursor).is_some_and(|&(at, _)| u64::from(at) < position) {
             *cursor += 1;
         }
@@ -81,7 +81,8 @@ impl<K, V, A> MergeDone<K, V, A> {
 
 impl<K, V: Value, A> MergeJob<K, V, A> {
     /// Operations in the batch.
-    pub fn operations(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn operations(&self) -> u64 {
         self.batch.operations
     }
 

@@ -27,22 +27,22 @@ pub(super) struct Merging<V> {
 }
 
 impl<V> Merging<V> {
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Merging { running: None, done: VecDeque::new() }
     }
 
     /// Returns whether another merge may be handed out.
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.running.is_none() && self.done.len() <= DONE_MAX
     }
 
     /// Returns whether the merge of a bucket is in progress, or its results wait to be dispatched.
-    pub fn has(&self, bucket: usize) -> bool {
+    pub(crate) fn has(&self, bucket: usize) -> bool {
         self.running == Some(bucket) || self.done.iter().any(|results| results.bucket == bucket)
     }
 
     /// The bucket to merge now, and what that [gains](gain). A batch that was frozen before a restart comes first.
-    pub fn choose(&self, buckets: &[Bucket], options: &DrumOptions, need: Need) -> Option<(usize, f64)> {
+    pub(crate) fn choose(&self, buckets: &[Bucket], options: &DrumOptions, need: Need) -> Option<(usize, f64)> {
         let is_free = |&(index, _): &(usize, &Bucket)| !self.done.iter().any(|results| results.bucket == index);
         let free = buckets.iter().enumerate().filter(is_free);
         let wanted = free.filter(|(_, bucket)| bucket.state.frozen.is_some() || is_wanted(bucket, options, need));
@@ -87,7 +87,7 @@ pub(super) struct Moved {
 
 impl Moved {
     /// A batch was written, and read by its merge, and is read again for the dispatch of what the merge found.
-    pub fn count(&mut self, batch: &BatchState, old: u64, new: Option<&RepositoryState>) {
+    pub(crate) fn count(&mut self, batch: &BatchState, old: u64, new: Option<&RepositoryState>) {
         self.merges += 1;
         self.bytes_written += batch.bytes() + new.map_or(0, |new| new.bytes);
         self.bytes_read += batch.kv_bytes + old + batch.bytes();

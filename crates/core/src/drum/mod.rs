@@ -315,7 +315,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     /// Checks that wait for a merge to begin: what starves while nothing is merged. Those of a merge that is in
     /// progress, or whose results are being dispatched, are not counted; those of a batch that was frozen before a
     /// restart are.
-    pub fn pending_checks(&self) -> u64 {
+    pub(crate) fn pending_checks(&self) -> u64 {
         let checks = |(index, bucket): (usize, &Bucket)| {
             let frozen = if self.merging.has(index) { 0 } else { bucket.frozen_checks };
             bucket.waiting_checks() + frozen
@@ -324,7 +324,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     }
 
     /// Checks whose answers were not dispatched, wherever they are: nobody who asked is forgotten in this number.
-    pub fn unanswered(&self) -> u64 {
+    pub(crate) fn unanswered(&self) -> u64 {
         self.buckets.iter().map(|bucket| bucket.waiting_checks() + bucket.frozen_checks).sum()
     }
 
@@ -416,7 +416,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     ///
     /// # Panics
     /// When a merge that was handed out is not finished.
-    pub fn close(mut self, dispatcher: &mut impl Dispatcher<K, V, A>) -> Result<DrumState> {
+    pub(crate) fn close(mut self, dispatcher: &mut impl Dispatcher<K, V, A>) -> Result<DrumState> {
         self.synchronize(dispatcher)?;
         let cut = self.cut(&mut Vec::new())?;
         for path in cut.sync {

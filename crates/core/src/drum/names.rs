@@ -51,12 +51,12 @@ pub(super) struct BucketFiles {
 }
 
 impl BucketFiles {
-    pub fn path(&self, generation: u64, part: Part) -> PathBuf {
+    pub(crate) fn path(&self, generation: u64, part: Part) -> PathBuf {
         self.dir.join(name(self.bucket, generation, part))
     }
 
     /// Makes the file, with header and label, and nothing else.
-    pub fn create(&self, generation: u64, part: Part) -> Result<DiskFile> {
+    pub(crate) fn create(&self, generation: u64, part: Part) -> Result<DiskFile> {
         let file = self.disk.open(self.path(generation, part), Mode::CreateNew)?;
         let mut start = Header { kind: part.kind(), version: VERSION }.to_bytes().to_vec();
         start.extend_from_slice(&self.label(generation));
@@ -65,7 +65,7 @@ impl BucketFiles {
     }
 
     /// Opens the file for reading; it must be the one that its name says.
-    pub fn open(&self, generation: u64, part: Part) -> Result<DiskFile> {
+    pub(crate) fn open(&self, generation: u64, part: Part) -> Result<DiskFile> {
         let file = self.disk.open(self.path(generation, part), Mode::Read)?;
         Header::check(&file, part.kind(), VERSION)?;
         let mut label = [0; LABEL_BYTES];
@@ -79,7 +79,7 @@ impl BucketFiles {
     }
 
     /// Returns whether `key` belongs into this bucket.
-    pub fn holds(&self, key: u64) -> bool {
+    pub(crate) fn holds(&self, key: u64) -> bool {
         bucket_of(key, self.buckets) == self.bucket as usize
     }
 

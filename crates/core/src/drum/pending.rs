@@ -37,12 +37,12 @@ impl Op {
     }
 
     /// Returns whether the key is stored after it.
-    pub fn stores(self) -> bool {
+    pub(crate) fn stores(self) -> bool {
         self != Op::Check
     }
 
     /// Returns whether somebody waits for the answer.
-    pub fn asks(self) -> bool {
+    pub(crate) fn asks(self) -> bool {
         matches!(self, Op::Check | Op::CheckUpdate)
     }
 }
@@ -60,7 +60,7 @@ pub(super) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// Reads the entry at `*at` and moves on: tag | key | value, its length before it where values have no fixed one.
     #[inline]
-    pub fn read(bytes: &'a [u8], at: &mut usize, fixed: Option<usize>) -> Option<Self> {
+    pub(crate) fn read(bytes: &'a [u8], at: &mut usize, fixed: Option<usize>) -> Option<Self> {
         let (&tag, rest) = bytes.get(*at..)?.split_first()?;
         let key = u64::from_le_bytes(*rest.first_chunk::<8>()?);
         *at += 9;
@@ -92,7 +92,7 @@ pub(super) struct RamArray {
 impl RamArray {
     /// Adds an operation; `value` is given unless it is a check.
     #[inline]
-    pub fn push<V: Value, A: Aux>(
+    pub(crate) fn push<V: Value, A: Aux>(
         &mut self,
         op: Op,
         key: u64,
@@ -144,7 +144,7 @@ impl RamArray {
 
     /// Brings the memory behind the ends of the arrays, where the next operation will be written, into the cache.
     #[inline]
-    pub fn touch(&mut self) {
+    pub(crate) fn touch(&mut self) {
         if let Some(byte) = self.kv.spare_capacity_mut().first_mut() {
             byte.write(0);
         }
@@ -160,12 +160,12 @@ impl RamArray {
     }
 
     /// The entries without the heads of their chunks.
-    pub fn contents(&self) -> (&[u8], &[u8]) {
+    pub(crate) fn contents(&self) -> (&[u8], &[u8]) {
         (self.kv.get(CHUNK_HEAD_BYTES..).unwrap_or_default(), self.aux.get(CHUNK_HEAD_BYTES..).unwrap_or_default())
     }
 
     /// Arrays from what [`RamArray::contents`] gave; `None` where it is no such thing.
-    pub fn restore(kv: &[u8], aux: &[u8], fixed: Option<usize>) -> Option<Self> {
+    pub(crate) fn restore(kv: &[u8], aux: &[u8], fixed: Option<usize>) -> Option<Self> {
         let mut array =
             RamArray { kv: vec![0; CHUNK_HEAD_BYTES], aux: vec![0; CHUNK_HEAD_BYTES], ..RamArray::default() };
         let (mut at, mut with_aux) = (0, 0);
@@ -187,7 +187,7 @@ impl RamArray {
 
     /// Appends the arrays to the files of `batch` as a chunk each and empties them. The paths that were written to are
     /// given to `wrote`, with whether the file is new.
-    pub fn flush(
+    pub(crate) fn flush(
         &mut self,
         place: &BucketFiles,
         batch: &mut BatchState,
@@ -281,7 +281,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub fn open(place: &BucketFiles, generation: u64, part: Part, bytes: u64) -> disk::Result<Self> {
+    pub(crate) fn open(place: &BucketFiles, generation: u64, part: Part, bytes: u64) -> disk::Result<Self> {
         let file = match bytes {
             0 => None,
             _ => Some(place.open(generation, part)?),
@@ -324,7 +324,7 @@ impl Chunks {
 
     /// The next entry of a `.kv` file; `None` after the last.
     #[inline]
-    pub fn next_entry(&mut self, fixed: Option<usize>) -> disk::Result<Option<Entry<'_>>> {
+    pub(crate) fn next_entry(&mut self, fixed: Option<usize>) -> disk::Result<Option<Entry<'_>>> {
         while self.entries_left == 0 {
             if !self.next_chunk()? {
                 return Ok(None);
@@ -339,7 +339,7 @@ impl Chunks {
 
     /// The next entry of an `.aux` file, which there must be.
     #[inline]
-    pub fn next_aux(&mut self) -> disk::Result<&[u8]> {
+    pub(crate) fn next_aux(&mut self) -> disk::Result<&[u8]> {
         while self.entries_left == 0 {
             if !self.next_chunk()? {
                 return Err(self.damaged("one more auxiliary"));
@@ -353,12 +353,12 @@ impl Chunks {
     }
 
     /// Returns whether every entry of every chunk was given.
-    pub fn is_at_end(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.entries_left == 0 && self.at == self.payload.len() && self.next >= self.end.max(CONTENT_AT)
     }
 
     /// Damage in the chunk that was loaded last.
-    pub fn damaged(&self, expected: &str) -> Error {
+    pub(crate) fn damaged(&self, expected: &str) -> Error {
         let Some(file) = &self.file else {
             return Error::damaged(std::path::Path::new(""), 0, expected, "no file, for none was noted");
         };

@@ -37,7 +37,7 @@ pub(super) struct RepositoryWriter {
 
 impl RepositoryWriter {
     /// Creates the file of `generation`; `fixed` is the length of every value, where they have one.
-    pub fn create(place: &BucketFiles, generation: u64, fixed: Option<usize>) -> Result<Self> {
+    pub(crate) fn create(place: &BucketFiles, generation: u64, fixed: Option<usize>) -> Result<Self> {
         let file = place.create(generation, Part::Repository)?;
         Ok(RepositoryWriter {
             writer: Writer::new(file, CONTENT_AT, WRITE_BYTES),
@@ -53,7 +53,7 @@ impl RepositoryWriter {
 
     /// Appends a key, larger than those before, and its encoded value.
     #[inline]
-    pub fn push(&mut self, key: u64, value: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, key: u64, value: &[u8]) -> Result<()> {
         if self.fixed != Some(0) {
             self.push_value(value);
         }
@@ -97,7 +97,7 @@ impl RepositoryWriter {
     }
 
     /// Ends the file. It becomes durable by the first cut that names it.
-    pub fn finish(mut self) -> Result<RepositoryState> {
+    pub(crate) fn finish(mut self) -> Result<RepositoryState> {
         if !self.keys.is_empty() {
             self.end_block()?;
         }
@@ -125,7 +125,7 @@ pub(super) struct Block {
 impl Block {
     /// The encoded value of the key at `index`.
     #[inline]
-    pub fn value(&self, index: usize) -> &[u8] {
+    pub(crate) fn value(&self, index: usize) -> &[u8] {
         match self.places.get(index) {
             Some(&(from, to)) => &self.values[from as usize..to as usize],
             None => &[],
@@ -164,7 +164,7 @@ pub(super) struct RepositoryReader {
 
 impl RepositoryReader {
     /// Opens the file that `state` names and checks its length and tail.
-    pub fn open(place: &BucketFiles, state: &RepositoryState, fixed: Option<usize>) -> Result<Self> {
+    pub(crate) fn open(place: &BucketFiles, state: &RepositoryState, fixed: Option<usize>) -> Result<Self> {
         let file = place.open(state.generation, Part::Repository)?;
         let bytes = file.len()?;
         if bytes != state.bytes {
@@ -190,7 +190,7 @@ impl RepositoryReader {
     }
 
     /// Reads the next block into `block`; `false` after the last one. Values are read and checked `with_values` only.
-    pub fn next(&mut self, block: &mut Block, with_values: bool) -> Result<bool> {
+    pub(crate) fn next(&mut self, block: &mut Block, with_values: bool) -> Result<bool> {
         block.keys.clear();
         block.values.clear();
         block.places.clear();
@@ -219,7 +219,7 @@ impl RepositoryReader {
     }
 
     /// The value of `key`, in the block that was read last, is none.
-    pub fn damaged_value(&self, key: u64) -> Error {
+    pub(crate) fn damaged_value(&self, key: u64) -> Error {
         self.input.damaged(0, "values of this DRUM in the block that ends here", format!("another one under {key:#x}"))
     }
 

@@ -46,12 +46,12 @@ impl Files {
 }
 
 impl<V: Value> Results<V> {
-    pub fn new(bucket: usize, repository: Option<RepositoryState>, outcomes: Outcomes<V>) -> Self {
+    pub(crate) fn new(bucket: usize, repository: Option<RepositoryState>, outcomes: Outcomes<V>) -> Self {
         Results { bucket, repository, outcomes, cursor: 0, files: None }
     }
 
     /// Dispatches up to `results_max` results and counts them in `frozen`, and the answers among them off `checks`.
-    pub fn dispatch<K: Key, A: Aux>(
+    pub(crate) fn dispatch<K: Key, A: Aux>(
         &mut self,
         place: &BucketFiles,
         frozen: &mut FrozenState,

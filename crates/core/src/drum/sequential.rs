@@ -16,22 +16,22 @@ pub(super) struct Sequential {
 }
 
 impl Sequential {
-    pub fn new(file: DiskFile, position: u64, end: u64) -> Self {
+    pub(crate) fn new(file: DiskFile, position: u64, end: u64) -> Self {
         Sequential { file, end, start: position, buffer: Vec::new(), at: 0 }
     }
 
     /// Returns the offset of the next byte.
-    pub fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.start + self.at as u64
     }
 
     /// Bytes up to the end.
-    pub fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.end - self.position()
     }
 
     /// The next `bytes` bytes.
-    pub fn take(&mut self, bytes: usize) -> Result<&[u8]> {
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<&[u8]> {
         if self.buffer.len() - self.at < bytes {
             self.fill(bytes)?;
         }
@@ -41,7 +41,7 @@ impl Sequential {
     }
 
     /// Passes over the next `bytes` bytes without reading those that are not in the buffer.
-    pub fn skip(&mut self, bytes: usize) -> Result<()> {
+    pub(crate) fn skip(&mut self, bytes: usize) -> Result<()> {
         if bytes as u64 > self.left() {
             return Err(self.short(bytes));
         }
@@ -56,7 +56,7 @@ impl Sequential {
     }
 
     /// Damage at the distance `back` before the next byte.
-    pub fn damaged(&self, back: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
+    pub(crate) fn damaged(&self, back: usize, expected: impl Into<String>, found: impl Into<String>) -> Error {
         Error::damaged(self.file.path(), self.position().saturating_sub(back as u64), expected, found)
     }
 

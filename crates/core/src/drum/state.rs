@@ -15,7 +15,7 @@ pub struct DrumState {
 
 impl DrumState {
     /// The RAM section of a DRUM with nothing in RAM.
-    pub const EMPTY_RAM: &[u8] = &[0, 0, 0, 0, 0x1c, 0xdf, 0x44, 0x21];
+    pub(crate) const EMPTY_RAM: &[u8] = &[0, 0, 0, 0, 0x1c, 0xdf, 0x44, 0x21];
 
     /// The number of buckets, which is fixed when a DRUM is made.
     pub fn buckets(&self) -> usize {
@@ -64,18 +64,18 @@ pub(super) struct BucketState {
 
 impl BucketState {
     /// A bucket that nothing was asked of yet.
-    pub fn fresh() -> Self {
+    pub(crate) fn fresh() -> Self {
         let pending = BatchState { generation: 1, ..BatchState::default() };
         BucketState { repository: None, frozen: None, full: VecDeque::new(), pending }
     }
 
     /// Batches that no merge has begun with, the oldest first.
-    pub fn waiting(&self) -> impl Iterator<Item = &BatchState> {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &BatchState> {
         self.full.iter().chain([&self.pending])
     }
 
     /// All batches, the oldest first.
-    pub fn batches(&self) -> impl Iterator<Item = &BatchState> {
+    pub(crate) fn batches(&self) -> impl Iterator<Item = &BatchState> {
         self.frozen.iter().map(|frozen| &frozen.batch).chain(self.waiting())
     }
 
@@ -144,7 +144,7 @@ const RAM_HEAD_BYTES: usize = 16;
 
 impl RamEntry<'_> {
     /// Appends the entry: bucket | bytes of kv | bytes of aux | crc32 of all others | kv | aux.
-    pub fn push(&self, out: &mut Vec<u8>) {
+    pub(crate) fn push(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.bucket.to_le_bytes());
         out.extend_from_slice(&(self.kv.len() as u32).to_le_bytes());

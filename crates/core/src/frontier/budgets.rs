@@ -48,7 +48,8 @@ impl Budgets {
     }
 
     /// Returns the limits of what is fetched of a host and of a domain.
-    pub fn limits(&self) -> &Budget {
+    #[cfg(test)]
+    pub(crate) fn limits(&self) -> &Budget {
         &self.limits
     }
 

@@ -230,7 +230,8 @@ impl Frontier {
     }
 
     /// Returns the budgets of hosts and domains.
-    pub fn budgets(&self) -> &Budgets {
+    #[cfg(test)]
+    pub(crate) fn budgets(&self) -> &Budgets {
         &self.queues.budgets
     }
 

@@ -163,7 +163,7 @@ enum Letters {
 
 impl Hops {
     /// Letters that are kept.
-    pub const LETTERS_MAX: usize = 40;
+    pub(crate) const LETTERS_MAX: usize = 40;
     const SHORT_MAX: usize = 22;
 
     /// A path as it was printed.

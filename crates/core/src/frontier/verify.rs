@@ -16,7 +16,7 @@ use crate::disk::{Disk, Error, Result, SavedState};
 use crate::fingerprint::Fingerprint;
 
 /// A listener to queued URLs: it gets a URL, whether a host took it from the base already, and its file and offset.
-pub type EachUrl<'a> = dyn FnMut(&QueuedUrl, bool, &Path, u64) -> Result<()> + 'a;
+pub(crate) type EachUrl<'a> = dyn FnMut(&QueuedUrl, bool, &Path, u64) -> Result<()> + 'a;
 
 /// The frontier in a directory as a cut knows it.
 #[derive(Debug)]

@@ -24,7 +24,7 @@ pub fn rendered_with_alternatives(page: &Html) -> String {
 }
 
 /// The text of a page with an empty line between paragraphs.
-pub fn rendered_paragraphs(page: &Html) -> String {
+pub(crate) fn rendered_paragraphs(page: &Html) -> String {
     Rendering { has_empty_lines: true, ..Rendering::default() }.run(page)
 }
 

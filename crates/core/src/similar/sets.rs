@@ -10,12 +10,12 @@ pub(super) struct Sets {
 
 impl Sets {
     /// Each number alone.
-    pub fn new(count: u32) -> Sets {
+    pub(crate) fn new(count: u32) -> Sets {
         Sets { up: (0..count).collect() }
     }
 
     /// The least number of the set of `number`.
-    pub fn least(&mut self, mut number: u32) -> u32 {
+    pub(crate) fn least(&mut self, mut number: u32) -> u32 {
         while self.up[number as usize] != number {
             let above = self.up[number as usize];
             self.up[number as usize] = self.up[above as usize];
@@ -25,13 +25,13 @@ impl Sets {
     }
 
     /// Unites the sets of two numbers.
-    pub fn unite(&mut self, first: u32, second: u32) {
+    pub(crate) fn unite(&mut self, first: u32, second: u32) {
         let (first, second) = (self.least(first), self.least(second));
         self.up[first.max(second) as usize] = first.min(second);
     }
 
     /// Calls `each` with all numbers that are not alone, and the least of their set.
-    pub fn each_united(&mut self, mut each: impl FnMut(u32, u32) -> Result<()>) -> Result<()> {
+    pub(crate) fn each_united(&mut self, mut each: impl FnMut(u32, u32) -> Result<()>) -> Result<()> {
         let count = self.up.len() as u32;
         let mut has_others = vec![0_u64; self.up.len().div_ceil(64)];
         for number in 0..count {

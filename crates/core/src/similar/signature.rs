@@ -48,7 +48,7 @@ impl Signature {
 
     /// Estimates how alike the two texts are, from 0 to 1.
     #[cfg(test)]
-    pub fn resemblance(&self, other: &Signature) -> f64 {
+    pub(crate) fn resemblance(&self, other: &Signature) -> f64 {
         resemblance(&self.0, &other.0)
     }
 }

@@ -70,7 +70,7 @@ impl Again {
     const ALL: [Again; 3] = [Again::Due, Again::Wanted, Again::First];
 
     /// The value of the field `forced`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Again::Due => "due",
             Again::Wanted => "true",
@@ -79,7 +79,7 @@ impl Again {
     }
 
     /// Reads what [`Again::name`] says.
-    pub fn parse(name: &str) -> Option<Again> {
+    pub(crate) fn parse(name: &str) -> Option<Again> {
         Again::ALL.into_iter().find(|again| again.name() == name)
     }
 }

@@ -19,7 +19,7 @@ pub enum Compression {
 
 impl Compression {
     /// The text behind `.warc` in the names of files.
-    pub fn suffix(self) -> &'static str {
+    pub(crate) fn suffix(self) -> &'static str {
         match self {
             Compression::Gzip => ".gz",
             Compression::Zstd => ".zst",

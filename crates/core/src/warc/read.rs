@@ -62,7 +62,7 @@ impl Record {
     }
 
     /// Returns whether it is of a request with more than a URL.
-    pub fn has_request(&self) -> bool {
+    pub(crate) fn has_request(&self) -> bool {
         self.field("WARC-Target-URI").is_some_and(address::has_request)
     }
 
@@ -104,14 +104,14 @@ impl<'a> RecordReader<'a> {
 
     /// Reads from `offset` of `file` on, and no byte behind the `length` that follow: who knows how long a record is
     /// gets it with one read of that size.
-    pub fn within(file: &'a DiskFile, offset: u64, length: u64, block_max: u64) -> Self {
+    pub(crate) fn within(file: &'a DiskFile, offset: u64, length: u64, block_max: u64) -> Self {
         let end = offset.saturating_add(length);
         let cursor = Cursor { file, position: offset, end, buffer: Vec::new(), at: 0 };
         RecordReader { cursor, block_max, inflater: WholeInflater::default() }
     }
 
     /// The offset at which the next record begins.
-    pub fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.cursor.offset()
     }
 

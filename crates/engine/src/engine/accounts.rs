@@ -53,7 +53,7 @@ impl Accounts {
     }
 
     /// URLs without an end.
-    pub fn open(&self) -> u64 {
+    pub(crate) fn open(&self) -> u64 {
         self.in_pipeline + self.queued + self.in_flight
     }
 
@@ -63,12 +63,12 @@ impl Accounts {
     }
 
     /// URLs that were admitted.
-    pub fn admitted(&self) -> u64 {
+    pub(crate) fn admitted(&self) -> u64 {
         self.unique + self.again + self.replayed
     }
 
     /// Ends of URLs.
-    pub fn outcomes(&self) -> u64 {
+    pub(crate) fn outcomes(&self) -> u64 {
         self.stored + self.failed + self.dropped
     }
 

@@ -42,7 +42,7 @@ pub struct Depths {
 impl Depths {
     /// The depths as `saved` (from [`Depths::encode`]) has them; `None` for bytes that are something else. Where they
     /// are not wanted they are forgotten.
-    pub fn open(is_on: bool, saved: &[u8]) -> Option<Self> {
+    pub(crate) fn open(is_on: bool, saved: &[u8]) -> Option<Self> {
         let mut depths = Depths { is_on, ..Depths::default() };
         if !is_on || saved.is_empty() {
             return Some(depths);
@@ -60,7 +60,7 @@ impl Depths {
     }
 
     /// Appends them; nothing where there are none.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         if self.least.is_empty() {
             return;
         }
@@ -76,7 +76,7 @@ impl Depths {
     }
 
     /// Keeps depths from now on, or forgets them.
-    pub fn switch(&mut self, is_on: bool) {
+    pub(crate) fn switch(&mut self, is_on: bool) {
         if !is_on {
             *self = Depths::default();
         }
@@ -84,7 +84,7 @@ impl Depths {
     }
 
     /// Notes that the URL of `key` was found at `depth`, which is new or belongs to another shard.
-    pub fn note(&mut self, key: Fingerprint, depth: u16) {
+    pub(crate) fn note(&mut self, key: Fingerprint, depth: u16) {
         // no way is shorter than that of a seed
         if !self.is_on || depth == 0 {
             return;
@@ -103,7 +103,7 @@ impl Depths {
     }
 
     /// A way of `depth` was found to a URL that was admitted before. Its page is read again if that is the shortest.
-    pub fn offer(&mut self, key: Fingerprint, depth: u16) {
+    pub(crate) fn offer(&mut self, key: Fingerprint, depth: u16) {
         if let Some(least) = self.least.get_mut(&key).filter(|least| **least > depth) {
             *least = depth;
             self.waiting.insert(key);
@@ -111,19 +111,19 @@ impl Depths {
     }
 
     /// A page was stored whose links were judged at `depth`: it is read again if a shorter way was found meanwhile.
-    pub fn fetched(&mut self, key: Fingerprint, depth: u16) {
+    pub(crate) fn fetched(&mut self, key: Fingerprint, depth: u16) {
         if self.least(key, depth) < depth {
             self.waiting.insert(key);
         }
     }
 
     /// Returns whether a way of `depth` is shorter than all that were found to the URL of `key` before.
-    pub fn is_nearer(&self, key: Fingerprint, depth: u16) -> bool {
+    pub(crate) fn is_nearer(&self, key: Fingerprint, depth: u16) -> bool {
         self.is_on && self.least.get(&key).is_some_and(|&least| depth < least)
     }
 
     /// The least depth of a URL that was found at `depth`.
-    pub fn least(&self, key: Fingerprint, depth: u16) -> u16 {
+    pub(crate) fn least(&self, key: Fingerprint, depth: u16) -> u16 {
         if !self.is_on {
             return depth;
         }
@@ -131,19 +131,19 @@ impl Depths {
     }
 
     /// True if a page waits to be read again.
-    pub fn are_waiting(&self) -> bool {
+    pub(crate) fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// Takes out a page that waits, with its least depth.
-    pub fn take_waiting(&mut self) -> Option<(Fingerprint, u16)> {
+    pub(crate) fn take_waiting(&mut self) -> Option<(Fingerprint, u16)> {
         let key = self.waiting.pop_first()?;
         Some((key, self.least.get(&key).copied().unwrap_or(u16::MAX)))
     }
 
     /// Returns whether to note that a link to the URL of `key` is too deep: only of a URL that was not admitted, and
     /// once.
-    pub fn note_too_deep(&mut self, key: Fingerprint) -> bool {
+    pub(crate) fn note_too_deep(&mut self, key: Fingerprint) -> bool {
         self.is_on && self.too_deep.len() < TOO_DEEP_MAX && !self.least.contains_key(&key) && self.too_deep.insert(key)
     }
 }

@@ -1,8 +1,6 @@
 //! The end of a crawl: by itself, by a limit, because somebody asks for it. The [course](super::course) has the stage;
 //! this is what takes all parts of the engine to decide.
 
-use std::time::Duration;
-
 use super::{Engine, Phase, StopBy};
 use crate::clock::Time;
 use crate::disk::Result;
@@ -75,11 +73,6 @@ impl Engine {
             _ => {}
         }
         Ok(())
-    }
-
-    /// Time spent crawling, over all runs.
-    pub fn elapsed(&self, now: Time) -> Duration {
-        self.course.elapsed(now)
     }
 
     /// Moves on to the last checkpoint once nothing is left to do or to wait for.

@@ -65,7 +65,7 @@ impl Figures<'_> {
     }
 
     /// Everything that `status` shows, as it stands now.
-    pub fn look(&mut self) -> Snapshot {
+    pub(crate) fn look(&mut self) -> Snapshot {
         let now = self.admission.clock.now();
         self.count(now);
         self.snapshot(now, None)

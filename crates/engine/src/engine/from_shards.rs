@@ -29,7 +29,7 @@ impl FromShards<'_> {
     }
 
     /// Another shard has committed something, or is hungry, or the crawl has more seeds, or has ended.
-    pub fn hear_news(&mut self) -> Result<()> {
+    pub(crate) fn hear_news(&mut self) -> Result<()> {
         let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
         exchange.hear()?;
         let (known, seeds) = (self.admission.books.seeds.len(), exchange.news().seeds.1);
@@ -47,7 +47,7 @@ impl FromShards<'_> {
     }
 
     /// Links of another shard come in: they are admitted, and the position moves behind them.
-    pub fn take_links(&mut self, read: LinksRead) -> Result<()> {
+    pub(crate) fn take_links(&mut self, read: LinksRead) -> Result<()> {
         let records = read.records();
         let LinksRead { sender, from, to, notes, links, supports } = read;
         tracing::debug!(sender, number = from.number, links = links.len(), "links of another shard");
@@ -71,7 +71,7 @@ impl FromShards<'_> {
     }
 
     /// A checkpoint that took `cost` is durable, and the registry knows it.
-    pub fn committed(&mut self, now: Time, cost: Duration) -> Result<()> {
+    pub(crate) fn committed(&mut self, now: Time, cost: Duration) -> Result<()> {
         if let Some(exchange) = &mut self.admission.exchange {
             exchange.committed(now, cost);
         }

@@ -137,13 +137,13 @@ impl HoldLog {
     }
 
     /// Returns when [`HoldLog::next_sync`] has something to do, unless a sync is in progress.
-    pub fn next_sync_due(&self) -> Option<Time> {
+    pub(crate) fn next_sync_due(&self) -> Option<Time> {
         let wanted = self.unsynced || !self.older_unsynced.is_empty();
         (wanted && !self.syncing).then_some(self.sync_due)
     }
 
     /// Returns what has to be synced now, if anything has: one sync at a time, and not all the time.
-    pub fn next_sync(&mut self, now: Time) -> Option<HoldSync> {
+    pub(crate) fn next_sync(&mut self, now: Time) -> Option<HoldSync> {
         const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
         self.next_sync_due().filter(|&due| due <= now)?;
         let newest = std::mem::take(&mut self.unsynced).then_some(self.number);
@@ -154,7 +154,7 @@ impl HoldLog {
     }
 
     /// A sync is done.
-    pub fn synced(&mut self) {
+    pub(crate) fn synced(&mut self) {
         self.syncing = false;
     }
 
@@ -170,7 +170,7 @@ impl HoldLog {
     }
 
     /// The last cut is durable, and with it every rest of the files that it supersedes.
-    pub fn committed(&mut self) {
+    pub(crate) fn committed(&mut self) {
         self.older_unsynced.clear();
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The frontier asks again after so long: it delays requests to an address, and may have an earlier one.
-pub const SAID_FOR: Duration = Duration::from_secs(60);
+pub(crate) const SAID_FOR: Duration = Duration::from_secs(60);
 
 /// Names with their addresses.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Hosts(HashMap<Box<str>, Arc<[IpAddr]>>);
 
 impl Hosts {
     /// The addresses of `name`, with a dot at its end or without.
-    pub fn get(&self, name: &str) -> Option<Arc<[IpAddr]>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<[IpAddr]>> {
         if self.0.is_empty() { None } else { self.0.get(without_root(name)).cloned() }
     }
 }

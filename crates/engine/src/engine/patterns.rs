@@ -23,17 +23,17 @@ pub struct PatternBudget {
 impl PatternBudget {
     /// A budget of `limit` URLs a pattern, with what `saved` (from [`PatternBudget::encode`]) says was used; `None` for
     /// bytes that are something else.
-    pub fn open(keys: Arc<KeyMaker>, limit: Option<u64>, saved: &[u8]) -> Option<Self> {
+    pub(crate) fn open(keys: Arc<KeyMaker>, limit: Option<u64>, saved: &[u8]) -> Option<Self> {
         Some(PatternBudget { keys, used: Sketch::open(limit, saved)? })
     }
 
     /// Another limit from now on. What was met while there was none was not counted.
-    pub fn limit(&mut self, limit: Option<u64>) {
+    pub(crate) fn limit(&mut self, limit: Option<u64>) {
         self.used.set_limit(limit);
     }
 
     /// Counts `url`, and says whether the budget of its pattern has room for it. Seeds always have.
-    pub fn admits(&mut self, url: &QueuedUrl) -> bool {
+    pub(crate) fn admits(&mut self, url: &QueuedUrl) -> bool {
         let Some(limit) = self.used.limit() else { return true };
         if url.hops.as_str().is_empty() {
             return true;
@@ -44,7 +44,7 @@ impl PatternBudget {
     }
 
     /// Appends what was counted.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         self.used.encode(out);
     }
 }

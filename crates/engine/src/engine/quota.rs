@@ -42,12 +42,12 @@ pub(super) struct OwnQuota {
 }
 
 impl OwnQuota {
-    pub fn new(quota: Arc<Quota>, allowance: Option<Arc<Allowance>>) -> OwnQuota {
+    pub(crate) fn new(quota: Arc<Quota>, allowance: Option<Arc<Allowance>>) -> OwnQuota {
         OwnQuota { quota, allowance, taken: 0, stored: 0, bytes: 0, is_reserved: false }
     }
 
     /// The engine has so many pages stored, so many in flight, and has received so many bytes.
-    pub fn settle(&mut self, stored: u64, in_flight: u64, bytes: u64) {
+    pub(crate) fn settle(&mut self, stored: u64, in_flight: u64, bytes: u64) {
         let reserved = u64::from(self.is_reserved);
         change(&self.quota.taken, &mut self.taken, stored + in_flight + reserved);
         change(&self.quota.stored, &mut self.stored, stored);
@@ -59,7 +59,7 @@ impl OwnQuota {
 
     /// Reserves a page, unless that is done or there is none left; says whether there is one. Left of `limit`, or of
     /// what was granted.
-    pub fn reserve(&mut self, limit: Option<u64>) -> bool {
+    pub(crate) fn reserve(&mut self, limit: Option<u64>) -> bool {
         if let Some(allowance) = &self.allowance {
             if !self.is_reserved && allowance.take() {
                 self.is_reserved = true;
@@ -78,7 +78,7 @@ impl OwnQuota {
     }
 
     /// Returns whether pages that are stored, in flight or reserved are as many as `limit` permits, or as were granted.
-    pub fn is_taken(&self, limit: Option<u64>) -> bool {
+    pub(crate) fn is_taken(&self, limit: Option<u64>) -> bool {
         match &self.allowance {
             Some(allowance) => allowance.waits(),
             None => limit.is_some_and(|limit| self.quota.taken.load(Ordering::Relaxed) >= limit),
@@ -86,12 +86,12 @@ impl OwnQuota {
     }
 
     /// The page that was reserved is in flight.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.is_reserved = false;
     }
 
     /// Gives back a reserved page that is not needed.
-    pub fn give_back(&mut self) {
+    pub(crate) fn give_back(&mut self) {
         if std::mem::take(&mut self.is_reserved) {
             let less = self.taken - 1;
             change(&self.quota.taken, &mut self.taken, less);
@@ -100,22 +100,22 @@ impl OwnQuota {
     }
 
     /// True if limits are dealt out elsewhere.
-    pub fn is_granted(&self) -> bool {
+    pub(crate) fn is_granted(&self) -> bool {
         self.allowance.is_some()
     }
 
     /// There is something, or not, that could be requested if there were a page for it.
-    pub fn wait(&self, waits: bool) {
+    pub(crate) fn wait(&self, waits: bool) {
         self.allowance.iter().for_each(|allowance| allowance.wait(waits));
     }
 
     /// True if more has to be granted before anything can be requested.
-    pub fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         self.allowance.as_ref().is_some_and(|allowance| allowance.waits())
     }
 
     /// Pages stored by all engines.
-    pub fn stored(&self) -> u64 {
+    pub(crate) fn stored(&self) -> u64 {
         self.quota.stored.load(Ordering::Relaxed)
     }
 
@@ -125,13 +125,13 @@ impl OwnQuota {
     }
 
     /// The whole crawl stops for this reason, unless it does for another one.
-    pub fn stop_all(&self, finish: Finish) {
+    pub(crate) fn stop_all(&self, finish: Finish) {
         // the first reason counts
         let _ = self.quota.stop.set(finish);
     }
 
     /// Returns why the whole crawl stops, if it does.
-    pub fn stop(&self) -> Option<Finish> {
+    pub(crate) fn stop(&self) -> Option<Finish> {
         self.quota.stop()
     }
 }

@@ -111,7 +111,7 @@ impl Seeder<'_> {
     }
 
     /// Admits some of the seeds that wait.
-    pub fn admit_waiting(&mut self) -> Result<()> {
+    pub(crate) fn admit_waiting(&mut self) -> Result<()> {
         if !self.admission.seeding.intake.is_waiting() {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl Seeder<'_> {
     }
 
     /// Admits seeds as those of the file are admitted.
-    pub fn take_seeds(&mut self, seeds: &[Seed]) -> Result<()> {
+    pub(crate) fn take_seeds(&mut self, seeds: &[Seed]) -> Result<()> {
         for seed in seeds {
             self.admission.scope = Arc::new(self.admission.scope.with_seed(&seed.url));
             self.admit_seed(&seed.url, seed.fallback.as_ref())?;

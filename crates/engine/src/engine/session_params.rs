@@ -131,7 +131,7 @@ struct Saved {
 impl SessionParams {
     /// Reads what was learnt from `saved` (from [`SessionParams::encode`]); `None` for bytes that are something else.
     /// Where nothing is to be learnt it is forgotten.
-    pub fn open(keys: Arc<KeyMaker>, is_on: bool, saved: &[u8]) -> Option<Self> {
+    pub(crate) fn open(keys: Arc<KeyMaker>, is_on: bool, saved: &[u8]) -> Option<Self> {
         let mut learnt = SessionParams { keys, is_on, bases: Places::default(), rules: Places::default() };
         if is_on && !saved.is_empty() {
             let saved: Saved = postcard::from_bytes(saved).ok()?;
@@ -142,7 +142,7 @@ impl SessionParams {
     }
 
     /// Appends what was learnt; nothing where no page was met that has a parameter.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let saved = Saved { bases: self.bases.used(), rules: self.rules.used() };
         if !saved.bases.is_empty() {
             out.extend(postcard::to_stdvec(&saved).expect("plain data is encoded"));
@@ -150,7 +150,7 @@ impl SessionParams {
     }
 
     /// Learns from a page. Returns whether it is a copy: a rule says so, and its words do.
-    pub fn learn(&mut self, evidence: &Evidence) -> bool {
+    pub(crate) fn learn(&mut self, evidence: &Evidence) -> bool {
         if !self.is_on {
             return false;
         }
@@ -176,7 +176,7 @@ impl SessionParams {
     }
 
     /// The name of the parameter by which `url` is nothing but a copy of what was fetched.
-    pub fn copies<'a>(&self, url: &'a QueuedUrl) -> Option<&'a str> {
+    pub(crate) fn copies<'a>(&self, url: &'a QueuedUrl) -> Option<&'a str> {
         if self.rules.is_unused() || !may_be_dropped(url) {
             return None;
         }
@@ -192,7 +192,7 @@ impl SessionParams {
     }
 
     /// Returns whether `url`, of which [`SessionParams::copies`] says that it is a copy, is fetched all the same.
-    pub fn is_sample(url: &QueuedUrl) -> bool {
+    pub(crate) fn is_sample(url: &QueuedUrl) -> bool {
         url.key.bits().is_multiple_of(SAMPLE)
     }
 }

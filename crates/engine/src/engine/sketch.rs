@@ -35,19 +35,19 @@ pub(super) struct Sketch {
 impl Sketch {
     /// Counts towards `limit`, from what `saved` (from [`Sketch::encode`]) says; `None` for bytes that are something
     /// else.
-    pub fn open(limit: Option<u64>, saved: &[u8]) -> Option<Self> {
+    pub(crate) fn open(limit: Option<u64>, saved: &[u8]) -> Option<Self> {
         let mut sketch = Sketch { limit: None, cells: decode(saved)?, crowded: 0 };
         sketch.set_limit(limit);
         Some(sketch)
     }
 
     /// The largest count that a thing may have.
-    pub fn limit(&self) -> Option<u64> {
+    pub(crate) fn limit(&self) -> Option<u64> {
         self.limit
     }
 
     /// Another limit from now on.
-    pub fn set_limit(&mut self, limit: Option<u64>) {
+    pub(crate) fn set_limit(&mut self, limit: Option<u64>) {
         self.limit = limit;
         let half = self.half();
         self.crowded = self.cells.iter().filter(|&&cell| cell >= half).count();
@@ -72,7 +72,7 @@ impl Sketch {
     }
 
     /// Adds one to the count of `hash`, and says what it is now.
-    pub fn count(&mut self, hash: u64) -> u32 {
+    pub(crate) fn count(&mut self, hash: u64) -> u32 {
         if self.cells.is_empty() {
             self.cells.resize(CELLS, 0);
         }
@@ -94,7 +94,7 @@ impl Sketch {
     }
 
     /// The count of `hash`.
-    pub fn counted(&self, hash: u64) -> u32 {
+    pub(crate) fn counted(&self, hash: u64) -> u32 {
         if self.cells.is_empty() { 0 } else { self.least(places(hash)) }
     }
 
@@ -104,7 +104,7 @@ impl Sketch {
 
     /// Appends what was counted: for each cell that is not zero how many zeros come before it, and its count, as
     /// LEB128.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let mut zeros = 0;
         for &cell in &self.cells {
             if cell == 0 {

@@ -12,4 +12,4 @@ pub enum StartReads {
 }
 
 /// Hears of what is read, how much of it was, and how much there is in all.
-pub type StartProgress<'a> = dyn FnMut(StartReads, u64, u64) + 'a;
+pub(crate) type StartProgress<'a> = dyn FnMut(StartReads, u64, u64) + 'a;

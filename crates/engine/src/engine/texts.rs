@@ -34,17 +34,17 @@ pub struct TextBudget {
 impl TextBudget {
     /// A budget of `limit` pages a text, with what `saved` (from [`TextBudget::encode`]) says was used; `None` for
     /// bytes that are something else. Without a limit what was counted is forgotten.
-    pub fn open(limit: Option<u64>, saved: &[u8]) -> Option<Self> {
+    pub(crate) fn open(limit: Option<u64>, saved: &[u8]) -> Option<Self> {
         Some(TextBudget { used: Sketch::open(limit, if limit.is_some() { saved } else { &[] })? })
     }
 
     /// The number of pages of one text that an origin may have.
-    pub fn limit(&self) -> Option<u64> {
+    pub(crate) fn limit(&self) -> Option<u64> {
         self.used.limit()
     }
 
     /// Returns whether more pages of `origin` have nearly this text than the limit says, with one more that `is_new`.
-    pub fn is_beyond(&mut self, origin: Fingerprint, likeness: &Likeness, is_new: bool) -> bool {
+    pub(crate) fn is_beyond(&mut self, origin: Fingerprint, likeness: &Likeness, is_new: bool) -> bool {
         let Some(limit) = self.used.limit() else { return false };
         let beyond = likeness.keys().iter().filter(|key| {
             let hash = key.rotate_left(32) ^ origin.bits();
@@ -55,7 +55,7 @@ impl TextBudget {
     }
 
     /// Appends what was counted.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         self.used.encode(out);
     }
 }

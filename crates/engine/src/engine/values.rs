@@ -81,7 +81,7 @@ impl Robots {
     }
 
     /// Returns what holds at `now`, and until when; `None` if robots.txt has to be asked for again.
-    pub fn fresh(&self, now: Time) -> Option<(&RobotsAnswer, Time)> {
+    pub(crate) fn fresh(&self, now: Time) -> Option<(&RobotsAnswer, Time)> {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }
 
@@ -92,7 +92,7 @@ impl Robots {
 
     /// Returns the time since when robots.txt could not be had when it was asked for last. That was so even if it may
     /// be otherwise now.
-    pub fn failing_since(&self) -> Option<Time> {
+    pub(crate) fn failing_since(&self) -> Option<Time> {
         match self.answer {
             RobotsAnswer::Rules(_) => None,
             RobotsAnswer::Unreachable { since } => Some(since),
@@ -164,13 +164,13 @@ impl Addresses {
     }
 
     /// The same, without bad answers up to `anew`.
-    pub fn fresh_since(&self, now: Time, anew: Time) -> Option<(&NameAnswer, Time)> {
+    pub(crate) fn fresh_since(&self, now: Time, anew: Time) -> Option<(&NameAnswer, Time)> {
         let is_believed = self.term.from > anew || matches!(self.answer, NameAnswer::Found(_));
         self.fresh(now).filter(|_| is_believed)
     }
 
     /// Returns what holds at `now`, and until when; `None` if the name has to be resolved again.
-    pub fn fresh(&self, now: Time) -> Option<(&NameAnswer, Time)> {
+    pub(crate) fn fresh(&self, now: Time) -> Option<(&NameAnswer, Time)> {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }
 }

@@ -95,7 +95,7 @@ type Sink = Box<dyn FnOnce(Result<Fulfilled, Denied>) + Send>;
 
 impl Reply {
     /// A reply that `sink` gets, in the thread that answers.
-    pub fn new(sink: impl FnOnce(Result<Fulfilled, Denied>) + Send + 'static) -> Reply {
+    pub(crate) fn new(sink: impl FnOnce(Result<Fulfilled, Denied>) + Send + 'static) -> Reply {
         Reply { sink: Some(Box::new(sink)) }
     }
 

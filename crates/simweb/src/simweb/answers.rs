@@ -36,12 +36,12 @@ pub(super) struct SimResponses {
 }
 
 impl SimResponses {
-    pub fn new(plan: Plan, port: u16) -> SimResponses {
+    pub(crate) fn new(plan: Plan, port: u16) -> SimResponses {
         SimResponses { pages: Pages::new(&plan), plan, port, attempts: Mutex::default(), refused: Mutex::default() }
     }
 
     /// The answer to a request that came to `address` at `now` for a host by that name.
-    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str, now: Time) -> SimResponse {
+    pub(crate) fn to(&self, address: Ipv4Addr, host_header: &str, path: &str, now: Time) -> SimResponse {
         let name = host_header.rsplit_once(':').map_or(host_header, |(name, _)| name).to_ascii_lowercase();
         if address == self.plan.trap_address()
             && let Some(trap) = traps::trap_named(&self.plan.options, &name)
@@ -104,12 +104,12 @@ impl SimResponses {
     }
 
     /// A moment at which every page has its first version.
-    pub fn begin(&self) -> Time {
+    pub(crate) fn begin(&self) -> Time {
         self.plan.options.changes.map_or(Time::ZERO, |changes| changes.since)
     }
 
     /// Status and identity body of the last answer of a URL at `now`: after the failures that pass.
-    pub fn last(&self, host: u32, url: u32, now: Time) -> (u16, Vec<u8>) {
+    pub(crate) fn last(&self, host: u32, url: u32, now: Time) -> (u16, Vec<u8>) {
         match self.plan.kind(host, url) {
             Kind::Redirect => {
                 let status = [301, 302, 307, 308][self.plan.dice(Purpose::SimResponse, host, url).usize(0..4)];
@@ -126,7 +126,7 @@ impl SimResponses {
     }
 
     /// The SHA-1 digest of the body that a page or a sitemap has at `now`; of what pages embed from elsewhere none.
-    pub fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
+    pub(crate) fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
         let (host, path) = self.place(url)?;
         let body = match sitemaps::at(&self.plan, host, path) {
             Some(file) => sitemaps::content(&self.plan, self.port, host, file, now).1,
@@ -136,7 +136,7 @@ impl SimResponses {
     }
 
     /// The host of a URL, and its path.
-    pub fn place<'a>(&self, url: &'a str) -> Option<(u32, &'a str)> {
+    pub(crate) fn place<'a>(&self, url: &'a str) -> Option<(u32, &'a str)> {
         let rest = url.strip_prefix("http://")?;
         let (authority, path) = rest.split_at(rest.find('/')?);
         let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);

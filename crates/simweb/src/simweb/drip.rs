@@ -29,7 +29,7 @@ const DRIPS: u8 = 1;
 const DRIPS_BEHIND_HEAD: u8 = 2;
 
 impl Tap {
-    pub fn turn(&self, drip: Drip) {
+    pub(crate) fn turn(&self, drip: Drip) {
         let state = if drip == Drip::Head { DRIPS } else { DRIPS_BEHIND_HEAD };
         self.0.store(state, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ pub(super) struct Dripping {
 }
 
 impl Dripping {
-    pub fn new(stream: TcpStream, tap: Tap, every: Duration) -> Dripping {
+    pub(crate) fn new(stream: TcpStream, tap: Tap, every: Duration) -> Dripping {
         Dripping { stream, tap, every, next: None }
     }
 }

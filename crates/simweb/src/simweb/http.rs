@@ -39,7 +39,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    pub fn new(answers: SimResponses) -> Site {
+    pub(crate) fn new(answers: SimResponses) -> Site {
         Site { answers, log: Log::new(), connections: AtomicU64::new(0) }
     }
 }

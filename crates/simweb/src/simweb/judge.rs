@@ -257,7 +257,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A page of `host` that was asked for and answered at these times.
-    pub fn request(host: &str, started_ms: u64, finished_ms: u64) -> Request {
+    pub(crate) fn request(host: &str, started_ms: u64, finished_ms: u64) -> Request {
         Request {
             host: host.to_owned(),
             path: "/".to_owned(),

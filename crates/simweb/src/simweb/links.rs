@@ -29,7 +29,7 @@ pub(super) enum Markup {
 
 impl Markup {
     /// Returns whether a crawler follows links with this markup.
-    pub fn followed(self) -> bool {
+    pub(crate) fn followed(self) -> bool {
         !matches!(self, Markup::Nofollow | Markup::Comment | Markup::Script)
     }
 }
@@ -178,12 +178,12 @@ pub(super) struct Base<'a> {
 
 impl Base<'_> {
     /// The target's URL in full, as it is fetched.
-    pub fn plain(&self, target: Target) -> String {
+    pub(crate) fn plain(&self, target: Target) -> String {
         address(self.plan, self.port, target)
     }
 
     /// The target's URL in the spelling of that number; it parses to [`Base::plain`] but for a fragment.
-    pub fn spell(&self, target: Target, spelling: u8) -> String {
+    pub(crate) fn spell(&self, target: Target, spelling: u8) -> String {
         let plain = self.plain(target);
         let (name, path) = match target {
             Target::Url(host, url) => (self.plan.host(host).name.clone(), names::path(self.plan, host, url)),

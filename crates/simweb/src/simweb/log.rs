@@ -52,32 +52,32 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub fn new() -> Log {
+    pub(crate) fn new() -> Log {
         Log { epoch: Instant::now(), requests: Mutex::new(Vec::new()) }
     }
 
     /// Microseconds since the web started.
-    pub fn now_us(&self) -> u64 {
+    pub(crate) fn now_us(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    pub fn push(&self, request: Request) {
+    pub(crate) fn push(&self, request: Request) {
         self.lock().push(request);
     }
 
     /// All requests, in the order in which they came.
-    pub fn all(&self) -> Vec<Request> {
+    pub(crate) fn all(&self) -> Vec<Request> {
         let mut requests = self.lock().clone();
         requests.sort_by_key(|request| (request.started_us, request.finished_us));
         requests
     }
 
     /// The requests that were finished after the first `count`, in the order in which they were.
-    pub fn after(&self, count: usize) -> Vec<Request> {
+    pub(crate) fn after(&self, count: usize) -> Vec<Request> {
         self.lock().get(count..).unwrap_or_default().to_vec()
     }
 
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.lock().clear();
     }
 

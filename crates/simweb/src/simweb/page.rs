@@ -31,7 +31,7 @@ pub(super) struct Pages {
 
 impl Pages {
     /// Fills the pool.
-    pub fn new(plan: &Plan) -> Pages {
+    pub(crate) fn new(plan: &Plan) -> Pages {
         let mut dice = plan.dice(Purpose::Words, 0, 0);
         let words: Vec<String> = (0..2_000)
             .map(|_| (0..dice.usize(1..5)).map(|_| SYLLABLES[dice.usize(0..SYLLABLES.len())]).collect())
@@ -47,7 +47,7 @@ impl Pages {
     }
 
     /// The identity body of a page, in a version of it where pages have several.
-    pub fn page(&self, plan: &Plan, port: u16, host: u32, url: u32, version: Option<Version>) -> Vec<u8> {
+    pub(crate) fn page(&self, plan: &Plan, port: u16, host: u32, url: u32, version: Option<Version>) -> Vec<u8> {
         let duplicate = plan.kind(host, url) == PageKind::Duplicate;
         let number = if duplicate { u32::MAX } else { url };
         let mut dice = plan.dice(Purpose::Body, host, number);

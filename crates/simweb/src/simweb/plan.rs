@@ -97,12 +97,12 @@ pub(super) struct Host {
 
 impl Host {
     /// Returns whether a crawler may fetch pages of the host.
-    pub fn sound(&self) -> bool {
+    pub(crate) fn sound(&self) -> bool {
         !matches!(self.robots, Robots::Closed | Robots::Failing(_))
     }
 
     /// Returns the number of URLs of the host.
-    pub fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.urls.len()).expect("a host has fewer URLs than the web, whose number is checked")
     }
 }
@@ -138,7 +138,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Draws up the web that the options describe.
-    pub fn new(options: SimOptions) -> io::Result<Plan> {
+    pub(crate) fn new(options: SimOptions) -> io::Result<Plan> {
         options.check()?;
         let gone = (options.unresolvable_share * options.hosts as f64).ceil() as u32;
         let mut plan = Plan {
@@ -160,29 +160,29 @@ impl Plan {
     }
 
     /// The random numbers for one purpose at one place of the web.
-    pub fn dice(&self, purpose: Purpose, host: u32, url: u32) -> fastrand::Rng {
+    pub(crate) fn dice(&self, purpose: Purpose, host: u32, url: u32) -> fastrand::Rng {
         let place = u64::from(host) << 32 | u64::from(url);
         fastrand::Rng::with_seed(mix(mix(self.options.seed ^ (purpose as u64) << 56) ^ place))
     }
 
     /// The same for the number `nth` of many.
-    pub fn dice_at(&self, purpose: Purpose, host: u32, url: u32, nth: u64) -> fastrand::Rng {
+    pub(crate) fn dice_at(&self, purpose: Purpose, host: u32, url: u32, nth: u64) -> fastrand::Rng {
         let place = self.dice(purpose, host, url).u64(..);
         fastrand::Rng::with_seed(mix(place ^ mix(nth)))
     }
 
     /// The number of the host of that name, in lower case.
-    pub fn host_named(&self, name: &str) -> Option<u32> {
+    pub(crate) fn host_named(&self, name: &str) -> Option<u32> {
         self.by_name.get(name).copied()
     }
 
     /// The host of that number.
-    pub fn host(&self, host: u32) -> &Host {
+    pub(crate) fn host(&self, host: u32) -> &Host {
         &self.hosts[host as usize]
     }
 
     /// The address of a name in lower case, if it exists.
-    pub fn resolve(&self, name: &str) -> Option<Ipv4Addr> {
+    pub(crate) fn resolve(&self, name: &str) -> Option<Ipv4Addr> {
         let options = &self.options;
         let trap = || traps::trap_named(options, name).map(|_| self.trap_address());
         let farm = || farms::domain_named(options, name).map(|number| farms::address(options, number));
@@ -191,7 +191,7 @@ impl Plan {
     }
 
     /// The addresses at which something listens, the first of all hosts first.
-    pub fn addresses(&self) -> Vec<Ipv4Addr> {
+    pub(crate) fn addresses(&self) -> Vec<Ipv4Addr> {
         let hosts = 0..self.options.addresses.min(self.options.hosts) as u32;
         let traps = (self.options.traps > 0).then(|| self.trap_address());
         hosts.map(|number| self.address(number)).chain(traps).chain(farms::addresses(&self.options)).collect()
@@ -203,12 +203,12 @@ impl Plan {
     }
 
     /// The address of all traps: behind that at which nothing listens.
-    pub fn trap_address(&self) -> Ipv4Addr {
+    pub(crate) fn trap_address(&self) -> Ipv4Addr {
         self.address(self.options.addresses as u32 + 1)
     }
 
     /// Returns the links of a page to domains that its host supports, each after the number of the page.
-    pub fn supported_at(&self, host: u32, url: u32) -> &[(u32, u32)] {
+    pub(crate) fn supported_at(&self, host: u32, url: u32) -> &[(u32, u32)] {
         let supported = &self.host(host).supported;
         let first = supported.partition_point(|&(page, _)| page < url);
         let count = supported[first..].partition_point(|&(page, _)| page == url);
@@ -217,36 +217,36 @@ impl Plan {
 
     /// Returns number and address of the host of that name if it is one of those of which pages elsewhere embed
     /// something.
-    pub fn requisite_host(&self, name: &str) -> Option<(u32, Ipv4Addr)> {
+    pub(crate) fn requisite_host(&self, name: &str) -> Option<(u32, Ipv4Addr)> {
         let host = requisites::host_named(&self.options, name)?;
         let addresses = self.options.addresses.min(self.options.hosts) as u32;
         Some((host, self.address(host % addresses)))
     }
 
     /// Returns the kind of a URL.
-    pub fn kind(&self, host: u32, url: u32) -> Kind {
+    pub(crate) fn kind(&self, host: u32, url: u32) -> Kind {
         self.kinds[self.place(host, url)]
     }
 
     /// The URL's number in the whole web.
-    pub fn place(&self, host: u32, url: u32) -> usize {
+    pub(crate) fn place(&self, host: u32, url: u32) -> usize {
         self.host(host).urls.start + url as usize
     }
 
     /// Returns the number of URLs of the web.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.kinds.len()
     }
 
     /// The URL of that number in the whole web.
-    pub fn at(&self, place: usize) -> (u32, u32) {
+    pub(crate) fn at(&self, place: usize) -> (u32, u32) {
         let host = self.hosts.partition_point(|host| host.urls.end <= place);
         (host as u32, (place - self.hosts[host].urls.start) as u32)
     }
 
     /// The hosts whose roots start a crawl: all of the web can be reached from any of them. Where there are domains,
     /// the most popular ones.
-    pub fn seeds(&self) -> Vec<u32> {
+    pub(crate) fn seeds(&self) -> Vec<u32> {
         let sound = self.sound_roots();
         if self.options.domains > 0 {
             return sound[..sound.len().min(SEEDS)].to_vec();
@@ -261,7 +261,7 @@ impl Plan {
     }
 
     /// The URLs of its host that hang on an ordinary page.
-    pub fn children(&self, host: u32, url: u32) -> Range<u32> {
+    pub(crate) fn children(&self, host: u32, url: u32) -> Range<u32> {
         let ordinary = &self.ordinary[self.host(host).ordinary.clone()];
         let Ok(rank) = ordinary.binary_search(&url) else { return 0..0 };
         let Some(&first) = ordinary.get(rank * PAGE_FAN) else { return 0..0 };
@@ -271,7 +271,7 @@ impl Plan {
 
     /// Returns the target of a redirect: the next one of its chain, or the URL after it, or another host, or a URL that
     /// leads back to it in a circle.
-    pub fn redirect_target(&self, host: u32, url: u32) -> Target {
+    pub(crate) fn redirect_target(&self, host: u32, url: u32) -> Target {
         let redirects = &self.redirects[self.host(host).redirects.clone()];
         let rank = redirects.binary_search(&url).expect("every redirect is listed");
         if !rank.is_multiple_of(3) {
@@ -293,7 +293,7 @@ impl Plan {
     }
 
     /// Returns whether a URL is reached by the redirect before it instead of by a link of the page it hangs on.
-    pub fn behind_redirect(&self, host: u32, url: u32) -> bool {
+    pub(crate) fn behind_redirect(&self, host: u32, url: u32) -> bool {
         url > 0
             && self.kind(host, url - 1) == Kind::Redirect
             && self.redirect_target(host, url - 1) == Target::Url(host, url)
@@ -301,12 +301,12 @@ impl Plan {
 
     /// The root page of some host with an even number. Links by lot lead to even numbers only: the others hang on one
     /// link each, so that a crawler that misses a link misses a URL.
-    pub fn any_root(&self, dice: &mut fastrand::Rng) -> Target {
+    pub(crate) fn any_root(&self, dice: &mut fastrand::Rng) -> Target {
         Target::Url(dice.usize(0..self.hosts.len()) as u32 & !1, 0)
     }
 
     /// Some URL with an even number that may be linked.
-    pub fn any_url(&self, dice: &mut fastrand::Rng, places: Range<usize>) -> Target {
+    pub(crate) fn any_url(&self, dice: &mut fastrand::Rng, places: Range<usize>) -> Target {
         let (host, url) = self.at(dice.usize(places));
         let even = url & !1;
         let may_be_linked = !matches!(self.kind(host, even), Kind::Hidden | Kind::Listed);

@@ -34,7 +34,7 @@ pub(super) struct Process<'a> {
 
 impl<'a> Process<'a> {
     /// Returns the process of a URL, if it has one.
-    pub fn of(plan: &'a Plan, host: u32, url: u32) -> Option<Process<'a>> {
+    pub(crate) fn of(plan: &'a Plan, host: u32, url: u32) -> Option<Process<'a>> {
         let changes = plan.options.changes?;
         let url = match plan.kind(host, url) {
             Kind::Redirect | Kind::NotFound | Kind::ServerError => return None,
@@ -55,7 +55,7 @@ impl<'a> Process<'a> {
     }
 
     /// Returns the version of the page at `now`.
-    pub fn version(&self, now: Time) -> Version {
+    pub(crate) fn version(&self, now: Time) -> Version {
         let second = now.since(self.changes.since).as_secs();
         let mut block = self.block_of(second);
         let changed = loop {
@@ -74,7 +74,7 @@ impl<'a> Process<'a> {
     }
 
     /// Returns when it changes next after `now`, or `Time::MAX` if it never does.
-    pub fn next_change(&self, now: Time) -> Time {
+    pub(crate) fn next_change(&self, now: Time) -> Time {
         let second = now.since(self.changes.since).as_secs();
         let first = self.block_of(second);
         // a block without a change is one of three thousand

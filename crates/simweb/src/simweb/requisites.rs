@@ -77,22 +77,22 @@ pub(super) fn of_page(options: &SimOptions, mut dice: fastrand::Rng) -> Vec<Requ
 
 impl Requisite {
     /// The sitemap of the host of this one.
-    pub fn sitemap(self) -> Requisite {
+    pub(crate) fn sitemap(self) -> Requisite {
         Requisite { kind: Kind::Sitemap, level: 0, number: 0, ..self }
     }
 
     /// Embeds in a row that lead to it from a page.
-    pub fn embeds(self) -> usize {
+    pub(crate) fn embeds(self) -> usize {
         usize::from(self.level) + 1
     }
 
     /// Returns whether robots.txt lets the requisite be fetched.
-    pub fn is_allowed(self) -> bool {
+    pub(crate) fn is_allowed(self) -> bool {
         self.kind != Kind::Private
     }
 
     /// Returns the requisites that this one names.
-    pub fn names(self) -> Vec<(Naming, Requisite)> {
+    pub(crate) fn names(self) -> Vec<(Naming, Requisite)> {
         let Requisite { host, level, number, .. } = self;
         let next = (host + 1) % HOSTS;
         let below = |kind, host| (Naming::Embeds, Requisite { kind, host, level: level + 1, number });
@@ -116,12 +116,12 @@ impl Requisite {
     }
 
     /// Its URL.
-    pub fn url(self, port: u16) -> String {
+    pub(crate) fn url(self, port: u16) -> String {
         format!("http://www.assets{}.example:{port}{}", self.host, self.path())
     }
 
     /// The path of its URL.
-    pub fn path(self) -> String {
+    pub(crate) fn path(self) -> String {
         let Requisite { level, number, .. } = self;
         match self.kind {
             Kind::Sheet => format!("/{level}/sheet-{number}.css"),
@@ -155,7 +155,7 @@ impl Requisite {
     }
 
     /// Returns its answer.
-    pub fn answer(self, port: u16) -> SimResponse {
+    pub(crate) fn answer(self, port: u16) -> SimResponse {
         let named = self.names();
         let url = |wanted: Naming, kind: Kind| {
             let mut found = named.iter().filter(|(naming, there)| (*naming, there.kind) == (wanted, kind));

@@ -21,7 +21,7 @@ pub(super) enum Trouble {
 
 impl Trouble {
     /// Draws the trouble of a host.
-    pub fn draw(options: &SimOptions, dice: &mut fastrand::Rng) -> Trouble {
+    pub(crate) fn draw(options: &SimOptions, dice: &mut fastrand::Rng) -> Trouble {
         let (mut lot, way) = (dice.f64(), dice.usize(0..1_000));
         if lot < options.dead_share {
             let hangs = options.silent_hosts && way % 3 == 2;
@@ -43,7 +43,7 @@ impl Trouble {
     }
 
     /// Returns whether nothing of the host can be fetched.
-    pub fn is_dead(self) -> bool {
+    pub(crate) fn is_dead(self) -> bool {
         matches!(self, Trouble::Refuses | Trouble::Mute(_))
     }
 }
@@ -60,7 +60,7 @@ pub(super) enum RobotsTrouble {
 
 impl RobotsTrouble {
     /// Draws the trouble of a robots.txt.
-    pub fn draw(options: &SimOptions, dice: &mut fastrand::Rng) -> RobotsTrouble {
+    pub(crate) fn draw(options: &SimOptions, dice: &mut fastrand::Rng) -> RobotsTrouble {
         let (mut lot, way) = (dice.f64(), dice.u8(0..32));
         if lot < options.robots_moved_share {
             return RobotsTrouble::Moved;

@@ -15,7 +15,7 @@ pub(super) struct Validators {
 
 impl Validators {
     /// Those of `answer`; other than pages have none.
-    pub fn of(answer: &SimResponse) -> Option<Self> {
+    pub(crate) fn of(answer: &SimResponse) -> Option<Self> {
         if answer.status != 200 || answer.content_type.starts_with("text/plain") {
             return None;
         }
@@ -38,7 +38,7 @@ impl Validators {
 
     /// Returns whether a client's copy is still the page: by the tag where it sends one, otherwise by the date, as it
     /// came.
-    pub fn hold(&self, tag: Option<&[u8]>, date: Option<&[u8]>) -> bool {
+    pub(crate) fn hold(&self, tag: Option<&[u8]>, date: Option<&[u8]>) -> bool {
         let is = |own: &Option<String>, asked: &[u8]| own.as_ref().is_some_and(|own| own.as_bytes() == asked);
         match (tag, date) {
             (Some(tag), _) => is(&self.etag, tag),
@@ -48,7 +48,7 @@ impl Validators {
     }
 
     /// The headers of an answer.
-    pub fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let pairs = [("etag", &self.etag), ("last-modified", &self.last_modified)];
         pairs.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }

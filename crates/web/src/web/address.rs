@@ -49,7 +49,7 @@ impl Cidr {
     }
 
     /// True if `address` is in the range. The families are apart: `0.0.0.0/0` contains no IPv6 address.
-    pub fn contains(&self, address: IpAddr) -> bool {
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
         match (self.network, address) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
                 mask_v4(address, self.prefix_bits) == mask_v4(network, self.prefix_bits)

@@ -18,7 +18,7 @@ impl RobotsDirectives {
     }
 
     /// True if the directive of this name is set.
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.noindex && name.eq_ignore_ascii_case("noindex") || self.nofollow && name.eq_ignore_ascii_case("nofollow")
     }
 

@@ -1,14 +1,14 @@
 //! Percent-encoding (RFC 3986, 2.1 and 2.3), as far as spellings of the same URL differ by it.
 
 /// The byte that two hexadecimal digits at the start of `digits` mean.
-pub fn escaped_byte(digits: &[u8]) -> Option<u8> {
+pub(crate) fn escaped_byte(digits: &[u8]) -> Option<u8> {
     let value = |digit: u8| char::from(digit).to_digit(16);
     let byte = value(*digits.first()?)? << 4 | value(*digits.get(1)?)?;
     u8::try_from(byte).ok()
 }
 
 /// Letters, digits and `-._~`: escaping them changes nothing.
-pub fn is_unreserved(byte: u8) -> bool {
+pub(crate) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 

@@ -61,7 +61,7 @@ pub struct Preferences {
 
 impl Preferences {
     /// Reads the header fields of an answer.
-    pub fn of_header<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Self {
+    pub(crate) fn of_header<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Self {
         let mut found = Preferences::default();
         let values = |name: &'static str| headers::named(fields, name).map(String::from_utf8_lossy);
         let tags: Vec<_> = values("x-robots-tag").collect();
@@ -140,7 +140,7 @@ impl Preferences {
 
     /// Adds what another source states: the more restrictive of both counts.
     #[must_use]
-    pub fn with(mut self, other: Preferences) -> Self {
+    pub(crate) fn with(mut self, other: Preferences) -> Self {
         for usage in Usage::ALL {
             if let Some(may) = other.stated[usage as usize] {
                 self.add(usage, may);

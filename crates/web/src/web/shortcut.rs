@@ -30,7 +30,7 @@ const fn bytes(beside: &[u8]) -> [bool; 256] {
 
 /// A base for references.
 #[derive(Debug)]
-pub struct Shortcut {
+pub(crate) struct Shortcut {
     /// Scheme, host and port as they are in the base.
     authority: String,
     /// The path of the base up to its last `/`.
@@ -41,7 +41,7 @@ pub struct Shortcut {
 
 impl Shortcut {
     /// A shortcut for references on `base`, if that is an http or https URL without user information.
-    pub fn of(base: &Url) -> Option<Shortcut> {
+    pub(crate) fn of(base: &Url) -> Option<Shortcut> {
         let has_user = !base[Position::BeforeUsername..Position::BeforeHost].is_empty();
         if !matches!(base.scheme(), "http" | "https") || has_user || base.host_str().is_none_or(str::is_empty) {
             return None;
@@ -56,7 +56,7 @@ impl Shortcut {
     }
 
     /// Returns the URL that `reference`, without a fragment, leads to, where that is plain.
-    pub fn resolve(&self, reference: &str) -> Option<CanonicalUrl> {
+    pub(crate) fn resolve(&self, reference: &str) -> Option<CanonicalUrl> {
         let own = reference.strip_prefix(&*self.authority).filter(|rest| rest.starts_with('/'));
         let mut rest = own.unwrap_or(reference);
         let mut directory = "";

@@ -18,9 +18,9 @@ use super::references::push_value;
 use super::tags::Tags;
 
 /// Field of a metadata record with the directives.
-pub const DIRECTIVES_FIELD: &str = "robotsDirectives";
+pub(crate) const DIRECTIVES_FIELD: &str = "robotsDirectives";
 /// Field of a metadata record with the preferences.
-pub const PREFERENCES_FIELD: &str = "usagePreferences";
+pub(crate) const PREFERENCES_FIELD: &str = "usagePreferences";
 
 /// Directives that allow only what is allowed without them.
 const DEFAULTS: [&str; 3] = ["index", "follow", "all"];
@@ -143,7 +143,7 @@ impl Statements {
     }
 
     /// The directives.
-    pub fn directives(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn directives(&self) -> impl Iterator<Item = &str> {
         self.directives.split(", ").filter(|directive| !directive.is_empty())
     }
 

@@ -163,7 +163,7 @@ impl<'a> Tags<'a> {
     }
 
     /// True if the walk is in SVG, in MathML or in a document of XML.
-    pub fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         self.foreign > 0
     }
 

@@ -10,7 +10,7 @@ pub enum Role {
 }
 
 /// The URLs of a `srcset` (HTML standard, 4.8.4.2.1).
-pub fn srcset_urls(value: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn srcset_urls(value: &str) -> impl Iterator<Item = &str> {
     let mut rest = value;
     std::iter::from_fn(move || {
         rest = rest.trim_start_matches([' ', '\t', '\n', '\x0c', '\r', ',']);
@@ -43,7 +43,7 @@ fn descriptors_end(descriptors: &str) -> usize {
 }
 
 /// The URL of the content of `<meta http-equiv=refresh>` (HTML standard, 4.2.5.3); none if it only names a time.
-pub fn refresh_url(content: &str) -> Option<&str> {
+pub(crate) fn refresh_url(content: &str) -> Option<&str> {
     let content = content.trim_start_matches(is_blank);
     let after_time = content.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     if after_time.len() == content.len() || !after_time.starts_with(|c| is_blank(c) || matches!(c, ';' | ',')) {

@@ -104,7 +104,7 @@ pub(super) fn is_permalink(element: &BytesStart<'_>) -> bool {
 }
 
 /// Reads what is before the root element: hands the sheets to `found`, and returns the local name of the root.
-pub fn prolog(text: &str, found: &mut dyn FnMut(Role, &str)) -> Option<String> {
+pub(crate) fn prolog(text: &str, found: &mut dyn FnMut(Role, &str)) -> Option<String> {
     let mut reader = reader(text);
     loop {
         match reader.read_event() {

@@ -81,7 +81,7 @@ impl Summary {
     }
 
     /// Returns true where a kind was looked for.
-    pub fn is_checked(&self, kind: Kind) -> bool {
+    pub(crate) fn is_checked(&self, kind: Kind) -> bool {
         kind != Kind::ExternalBroken || self.external.is_some()
     }
 
@@ -96,7 +96,7 @@ impl Summary {
     }
 
     /// Places that it had and that are gone.
-    pub fn fixed_places(&self) -> u64 {
+    pub(crate) fn fixed_places(&self) -> u64 {
         self.counts.iter().map(|count| count.fixed).sum()
     }
 

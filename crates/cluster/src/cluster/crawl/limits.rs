@@ -27,7 +27,7 @@ impl EtcdCrawl {
     }
 
     /// Returns what no shard was granted yet, and what each shard was granted.
-    pub fn dealt(&self) -> Result<Dealt, ClusterError> {
+    pub(crate) fn dealt(&self) -> Result<Dealt, ClusterError> {
         let key = self.keys.quota();
         let read = patiently(&self.etcd, self.patience, || self.etcd.below(&key))?;
         let mut dealt =

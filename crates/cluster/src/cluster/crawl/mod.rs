@@ -129,11 +129,6 @@ impl EtcdCrawl {
         Ok(EtcdCrawl { etcd, keys, era: name.era, record, patience: options.patience })
     }
 
-    /// Returns what was fixed when the crawl was made.
-    pub fn record(&self) -> &CrawlRecord {
-        &self.record
-    }
-
     /// The highest revision of etcd that is known here: it must never be at an earlier one.
     pub fn revision_seen(&self) -> u64 {
         self.etcd.seen()

@@ -74,7 +74,7 @@ impl EtcdCrawl {
     }
 
     /// Ends the crawl, unless what is wanted has changed since `want_at`; says whether it has ended, by whomever.
-    pub fn put_end(&self, want_at: Revision, end: EndRecord) -> Result<bool, ClusterError> {
+    pub(crate) fn put_end(&self, want_at: Revision, end: EndRecord) -> Result<bool, ClusterError> {
         let (key, want_key) = (self.keys.end(), self.keys.want());
         let txn = Txn::new().if_created(&key, 0).if_modified(&want_key, want_at).or_get(&key);
         let done = self.transact(&putting(txn, &key, &end)?)?;

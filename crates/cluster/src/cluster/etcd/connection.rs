@@ -43,7 +43,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub fn new(options: &EtcdOptions) -> std::result::Result<Connection, StartError> {
+    pub(crate) fn new(options: &EtcdOptions) -> std::result::Result<Connection, StartError> {
         let endpoints: Vec<String> = options.endpoints.iter().map(endpoint).collect::<std::result::Result<_, _>>()?;
         if endpoints.is_empty() {
             return Err(StartError::NoEndpoint);
@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Carries out what talks to etcd on the calling thread, unless the client is closed meanwhile.
-    pub fn block<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(crate) fn block<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let mut closed = self.closed.subscribe();
         let runtime = self.runtime.as_ref().expect("it is there until the connection is dropped");
         runtime.block_on(async {
@@ -93,23 +93,23 @@ impl Connection {
     }
 
     /// Waits, but not longer than until the client is closed.
-    pub fn pause(&self, time: Duration) -> Result<()> {
+    pub(crate) fn pause(&self, time: Duration) -> Result<()> {
         self.block(async {
             tokio::time::sleep(time).await;
             Ok(())
         })
     }
 
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.closed.send_replace(true);
     }
 
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         *self.closed.borrow()
     }
 
     /// Binds the connection to this cluster, from which all answers have to come from now on.
-    pub fn bind(&self, cluster: u64) -> Result<()> {
+    pub(crate) fn bind(&self, cluster: u64) -> Result<()> {
         match self.cluster.compare_exchange(0, cluster, Ordering::Relaxed, Ordering::Relaxed) {
             Err(found) if found != cluster => Err(EtcdError::OtherCluster { expected: cluster, found }),
             _ => Ok(()),
@@ -117,18 +117,23 @@ impl Connection {
     }
 
     /// No answer may be older than this revision.
-    pub fn has_seen(&self, revision: u64) {
+    pub(crate) fn has_seen(&self, revision: u64) {
         self.seen.fetch_max(revision, Ordering::Relaxed);
     }
 
     /// Asks every endpoint once, beginning with the one that answered last, until one gives an answer that is clear.
     /// What is asked so may arrive more than once.
-    pub fn call<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
+    pub(crate) fn call<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
         self.call_within(path, body, self.timeout)
     }
 
     /// The same, where each of them has so much time.
-    pub fn call_within<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize, timeout: Duration) -> Result<T> {
+    pub(crate) fn call_within<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<T> {
         let mut last = None;
         for _ in &self.endpoints {
             match self.call_once(path, body, timeout) {
@@ -140,7 +145,12 @@ impl Connection {
     }
 
     /// Asks the endpoint that answered last; where it does not, another one is asked the next time.
-    pub fn call_once<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize, timeout: Duration) -> Result<T> {
+    pub(crate) fn call_once<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<T> {
         let answered = self.block(async {
             let bytes = serde_json::to_vec(body).expect("requests are plain values");
             let (at, endpoint) = self.endpoint();
@@ -154,7 +164,7 @@ impl Connection {
     }
 
     /// Opens a stream of answers.
-    pub fn stream(&self, path: &str, body: &impl Serialize) -> Result<Response> {
+    pub(crate) fn stream(&self, path: &str, body: &impl Serialize) -> Result<Response> {
         self.block(async {
             let bytes = serde_json::to_vec(body).expect("requests are plain values");
             let (at, endpoint) = self.endpoint();
@@ -178,13 +188,13 @@ impl Connection {
     }
 
     /// Another endpoint is asked the next time.
-    pub fn turn(&self, at: usize) {
+    pub(crate) fn turn(&self, at: usize) {
         // of several calls that failed at one endpoint, one moves on
         let _ = self.current.compare_exchange(at, at.wrapping_add(1), Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Returns the number of turns of the endpoints so far.
-    pub fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }
 
@@ -265,7 +275,7 @@ impl Connection {
 
     /// Checks what every answer has to fulfil: it is of the right cluster and, where it is a `current` one, not older
     /// than any that had come `before` it was asked for.
-    pub fn check(&self, header: Header, before: Option<u64>) -> Result<()> {
+    pub(crate) fn check(&self, header: Header, before: Option<u64>) -> Result<()> {
         let expected = self.cluster.load(Ordering::Relaxed);
         if expected != 0 && header.cluster_id != expected {
             return Err(EtcdError::OtherCluster { expected, found: header.cluster_id });
@@ -280,7 +290,7 @@ impl Connection {
     }
 
     /// The highest revision so far.
-    pub fn seen(&self) -> u64 {
+    pub(crate) fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }
 }

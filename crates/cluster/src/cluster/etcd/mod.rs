@@ -48,7 +48,7 @@ pub struct Read {
 
 /// The answer to a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transacted {
+pub(crate) struct Transacted {
     /// True if all comparisons held, so that the changes were made.
     pub succeeded: bool,
     /// Revision of the changes, or of the reading.
@@ -79,12 +79,12 @@ impl Etcd {
     }
 
     /// Binds the client to this cluster, from which all answers have to come from now on.
-    pub fn bind(&self, cluster: u64) -> Result<()> {
+    pub(crate) fn bind(&self, cluster: u64) -> Result<()> {
         self.connection.bind(cluster)
     }
 
     /// The highest revision that an answer had which was not older than the question.
-    pub fn seen(&self) -> u64 {
+    pub(crate) fn seen(&self) -> u64 {
         self.connection.seen()
     }
 
@@ -94,7 +94,7 @@ impl Etcd {
     }
 
     /// All keys that begin with `prefix`, as they are at one revision.
-    pub fn below(&self, prefix: &str) -> Result<Read> {
+    pub(crate) fn below(&self, prefix: &str) -> Result<Read> {
         let (first, end) = below(prefix);
         let page = |key: &str, revision: u64| {
             self.range(&json!({
@@ -135,7 +135,7 @@ impl Etcd {
     }
 
     /// Forgets how keys were before this revision.
-    pub fn compact(&self, revision: u64) -> Result<()> {
+    pub(crate) fn compact(&self, revision: u64) -> Result<()> {
         let answer: PlainAnswer =
             self.connection.call("/v3/kv/compaction", &json!({ "revision": revision.to_string() }))?;
         self.connection.check(answer.header, None)
@@ -168,7 +168,7 @@ impl Etcd {
     }
 
     /// Ends the lease, and with it all keys that it has; each endpoint has so much time for it.
-    pub fn revoke(&self, lease: u64, timeout: Duration) -> Result<()> {
+    pub(crate) fn revoke(&self, lease: u64, timeout: Duration) -> Result<()> {
         let answered: Result<PlainAnswer> =
             self.connection.call_within("/v3/lease/revoke", &json!({ "ID": lease.to_string() }), timeout);
         match answered {
@@ -180,7 +180,7 @@ impl Etcd {
     }
 
     /// Returns for how many whole seconds etcd will keep the lease, and `None` where it does not know it.
-    pub fn seconds_left(&self, lease: u64) -> Result<Option<u64>> {
+    pub(crate) fn seconds_left(&self, lease: u64) -> Result<Option<u64>> {
         let answer: LeaseAnswer = self.connection.call("/v3/lease/timetolive", &json!({ "ID": lease.to_string() }))?;
         self.connection.check(answer.header, None)?;
         Ok((answer.granted_s > 0).then_some(answer.ttl_s.max(0).unsigned_abs()))
@@ -192,12 +192,12 @@ impl Etcd {
     }
 
     /// Waits, but not longer than until the client is closed.
-    pub fn pause(&self, time: Duration) -> Result<()> {
+    pub(crate) fn pause(&self, time: Duration) -> Result<()> {
         self.connection.pause(time)
     }
 
     /// Calls that wait for an answer have none, and no further one is made.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.connection.close();
     }
 

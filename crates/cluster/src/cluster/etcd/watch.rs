@@ -74,7 +74,7 @@ impl<'a> Watch<'a> {
     }
 
     /// The next time another endpoint is watched: this one may be cut off from the others.
-    pub fn turn(&self) {
+    pub(crate) fn turn(&self) {
         self.connection.turn(self.at);
     }
 

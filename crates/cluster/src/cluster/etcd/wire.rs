@@ -154,7 +154,7 @@ pub struct Txn {
 
 impl Txn {
     /// One that always succeeds and does nothing.
-    pub fn new() -> Txn {
+    pub(crate) fn new() -> Txn {
         Txn::default()
     }
 
@@ -175,7 +175,7 @@ impl Txn {
     }
 
     /// Puts the key, for ever.
-    pub fn put(self, key: &str, value: &[u8]) -> Txn {
+    pub(crate) fn put(self, key: &str, value: &[u8]) -> Txn {
         self.put_under(key, value, 0)
     }
 
@@ -187,7 +187,7 @@ impl Txn {
     }
 
     /// Deletes the key.
-    pub fn delete(mut self, key: &str) -> Txn {
+    pub(crate) fn delete(mut self, key: &str) -> Txn {
         self.success.push(json!({ "request_delete_range": { "key": encoded(key) } }));
         self
     }

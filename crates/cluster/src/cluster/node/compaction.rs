@@ -20,7 +20,7 @@ pub(super) struct Compactor {
 
 impl Compactor {
     /// The revision to which etcd should be compacted now, if it is the turn of the node `me`: the first by name.
-    pub fn due(&mut self, view: &View, me: &str, now: Micros) -> Option<Revision> {
+    pub(crate) fn due(&mut self, view: &View, me: &str, now: Micros) -> Option<Revision> {
         let since = self.noted.back().map_or(Micros::MAX, |(at, _)| now.saturating_sub(*at));
         if since < micros(EVERY) {
             return None;

@@ -171,7 +171,7 @@ impl Shared {
         held.map(|session| (session.id, session.lease.clone())).ok_or(ClusterError::NoLease)
     }
 
-    pub fn put_figures(&self, figures: &FiguresRecord) -> Result<(), ClusterError> {
+    pub(crate) fn put_figures(&self, figures: &FiguresRecord) -> Result<(), ClusterError> {
         let (lease, _) = self.current()?;
         let key = self.crawl.keys.figures(&self.options.name);
         let txn = Txn::new().put_under(&key, &written(&key, figures)?, lease);

@@ -57,7 +57,7 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new(shards: u32, left: QuotaRecord, seed: u64) -> Table {
+    pub(crate) fn new(shards: u32, left: QuotaRecord, seed: u64) -> Table {
         let mut view = View::new(shards);
         view.want_at = 1;
         for (revision, head) in (2..).zip(&mut view.heads) {
@@ -84,7 +84,7 @@ impl Table {
     }
 
     /// Carries out a call, if it comes through, and brings its answer, if that does.
-    pub fn call<T>(&mut self, connectivity: Connectivity, act: impl FnOnce(&mut Table) -> T) -> Option<T> {
+    pub(crate) fn call<T>(&mut self, connectivity: Connectivity, act: impl FnOnce(&mut Table) -> T) -> Option<T> {
         if self.is_away || connectivity == Connectivity::Nothing || self.draws(self.troubles.lost) {
             return None;
         }
@@ -93,7 +93,7 @@ impl Table {
     }
 
     /// The same of a transaction, which may be carried out late; whether it was carried out unchanged.
-    pub fn transact(&mut self, connectivity: Connectivity, txn: &Txn) -> Option<Option<Revision>> {
+    pub(crate) fn transact(&mut self, connectivity: Connectivity, txn: &Txn) -> Option<Option<Revision>> {
         if !self.is_away && connectivity != Connectivity::Nothing && self.draws(self.troubles.late) {
             self.made += 1;
             let due = self.now + self.rng.u64(0..LATE_MAX_US);
@@ -159,22 +159,22 @@ impl Table {
     }
 
     /// A change: its revision.
-    pub fn next(&mut self) -> Revision {
+    pub(crate) fn next(&mut self) -> Revision {
         let revision = self.view.known.last() + 1;
         self.view.known = UpTo::all(revision);
         revision
     }
 
-    pub fn is_owned(&self, shard: u32, epoch: u64) -> bool {
+    pub(crate) fn is_owned(&self, shard: u32, epoch: u64) -> bool {
         self.view.owners[shard as usize].as_ref().is_some_and(|owner| owner.epoch == epoch)
     }
 
-    pub fn head_revision(&self, shard: u32) -> Revision {
+    pub(crate) fn head_revision(&self, shard: u32) -> Revision {
         self.view.heads[shard as usize].as_ref().map_or(0, |head| head.revision)
     }
 
     /// A lease for the node, and its name under it; `None` where the name is taken.
-    pub fn join(&mut self, name: &str, now: Micros, lasts: Duration) -> Option<u64> {
+    pub(crate) fn join(&mut self, name: &str, now: Micros, lasts: Duration) -> Option<u64> {
         if self.view.nodes.contains_key(name) {
             return None;
         }
@@ -187,14 +187,14 @@ impl Table {
     }
 
     /// Renews a lease; false where there is none any more.
-    pub fn renew(&mut self, id: u64, now: Micros) -> bool {
+    pub(crate) fn renew(&mut self, id: u64, now: Micros) -> bool {
         let Some(kept) = self.leases.get_mut(&id).filter(|kept| kept.ends > now) else { return false };
         kept.ends = now + kept.lasts;
         true
     }
 
     /// The lease is over, with all that was put under it.
-    pub fn drop_lease(&mut self, id: u64) {
+    pub(crate) fn drop_lease(&mut self, id: u64) {
         let Some(kept) = self.leases.remove(&id) else { return };
         for shard in 0..self.view.owners.len() {
             if self.view.owners[shard].as_ref().is_some_and(|owner| owner.lease == id) {
@@ -206,7 +206,7 @@ impl Table {
         self.view.nodes.remove(&kept.name);
     }
 
-    pub fn pass_time(&mut self, now: Micros) {
+    pub(crate) fn pass_time(&mut self, now: Micros) {
         self.now = now;
         let ended: Vec<u64> = self.leases.iter().filter(|(_, kept)| kept.ends <= now).map(|(id, _)| *id).collect();
         ended.into_iter().for_each(|id| self.drop_lease(id));

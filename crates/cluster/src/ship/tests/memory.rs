@@ -34,7 +34,7 @@ impl MemoryStore {
         change(self.objects.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name).expect("it is there"));
     }
 
-    pub fn objects(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(crate) fn objects(&self) -> BTreeMap<String, Vec<u8>> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -24,15 +24,15 @@ struct Blocks {
 }
 
 impl Cache {
-    pub fn new(bytes_max: usize) -> Cache {
+    pub(crate) fn new(bytes_max: usize) -> Cache {
         Cache { bytes_max, blocks: Mutex::default() }
     }
 
-    pub fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
+    pub(crate) fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner).found.get(&key).cloned()
     }
 
-    pub fn put(&self, key: BlockKey, block: Arc<[u8]>) {
+    pub(crate) fn put(&self, key: BlockKey, block: Arc<[u8]>) {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = block.len();
         if blocks.found.insert(key, block).is_some() {

@@ -40,7 +40,7 @@ struct Stretch {
 
 impl Placed {
     /// A file of a manifest.
-    pub fn of(manifest: &Manifest, file: &ShippedFile) -> Placed {
+    pub(crate) fn of(manifest: &Manifest, file: &ShippedFile) -> Placed {
         let (mut at, mut stretches) = (0, Vec::with_capacity(file.parts.len()));
         for part in &file.parts {
             let object = manifest.object(part).name.as_str().into();
@@ -51,7 +51,7 @@ impl Placed {
     }
 
     /// A file that is in memory.
-    pub fn in_memory(bytes: Vec<u8>) -> Placed {
+    pub(crate) fn in_memory(bytes: Vec<u8>) -> Placed {
         Placed { number: 0, bytes: bytes.len() as u64, content: Content::InMemory(bytes) }
     }
 }
@@ -67,7 +67,7 @@ pub(super) struct RemoteFile {
 }
 
 impl RemoteFile {
-    pub fn new(store: Arc<dyn ObjectStore>, cache: Arc<Cache>, placed: Arc<Placed>) -> RemoteFile {
+    pub(crate) fn new(store: Arc<dyn ObjectStore>, cache: Arc<Cache>, placed: Arc<Placed>) -> RemoteFile {
         RemoteFile { store, cache, placed, expected: AtomicU64::new(u64::MAX) }
     }
 

@@ -19,7 +19,7 @@ use super::trouble::{Trouble, harmless};
 use crate::store::StoreOptions;
 
 /// The functions of the crate's stores that are used.
-pub trait Cloud: Objects + MultipartStore {}
+pub(crate) trait Cloud: Objects + MultipartStore {}
 
 impl<T: Objects + MultipartStore> Cloud for T {}
 

@@ -40,7 +40,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 const LISTED_AHEAD: usize = 1_000;
 
 /// A store on the network.
-pub struct RemoteStore {
+pub(crate) struct RemoteStore {
     requests: Arc<Requests>,
     parts_in_memory: PartSemaphore,
     /// `None` while it is dropped.
@@ -64,7 +64,7 @@ struct Requests {
 
 impl RemoteStore {
     /// The bucket of `provider`, below `prefix`; the error in words.
-    pub fn open(provider: Provider, bucket: &str, prefix: &str, options: &StoreOptions) -> Opened {
+    pub(crate) fn open(provider: Provider, bucket: &str, prefix: &str, options: &StoreOptions) -> Opened {
         let scheme = match provider {
             Provider::S3 => "s3",
             Provider::Google => "gs",

@@ -37,7 +37,7 @@ pub struct Found {
 
 impl Profile {
     /// The profile that the environment names, or else the one of the name `default`.
-    pub fn of(options: &StoreOptions) -> Profile {
+    pub(crate) fn of(options: &StoreOptions) -> Profile {
         let home = PathBuf::from(options.variable("HOME").unwrap_or("/nonexistent"));
         let file = |variable, name| options.variable(variable).map_or(home.join(".aws").join(name), PathBuf::from);
         Profile {
@@ -48,7 +48,7 @@ impl Profile {
     }
 
     /// Reads it; `None` where the files have no such profile.
-    pub fn read(&self) -> Result<Option<Found>, String> {
+    pub(crate) fn read(&self) -> Result<Option<Found>, String> {
         let read = |path: &PathBuf| match std::fs::read_to_string(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
             read => read.map_err(|e| format!("cannot read {}: {e}", path.display())),
@@ -97,14 +97,14 @@ fn value(text: &str, section: &str, key: &str) -> Option<String> {
 
 /// The keys of a profile, read again from time to time.
 #[derive(Debug)]
-pub struct ProfileKeys {
+pub(crate) struct ProfileKeys {
     profile: Profile,
     last: Mutex<(Instant, Arc<AwsCredential>)>,
 }
 
 impl ProfileKeys {
     /// Makes the keys of `profile`, which was just read.
-    pub fn new(profile: Profile, credential: AwsCredential) -> ProfileKeys {
+    pub(crate) fn new(profile: Profile, credential: AwsCredential) -> ProfileKeys {
         ProfileKeys { profile, last: Mutex::new((Instant::now(), Arc::new(credential))) }
     }
 }

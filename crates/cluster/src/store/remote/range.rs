@@ -45,12 +45,12 @@ pub fn cut(range: Range<u64>, answer: &mut Parts) -> Result<Option<Cut>, Trouble
 
 impl Cut {
     /// Returns whether all is taken.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.take == 0
     }
 
     /// Returns the part of the next piece of the body that is in the range.
-    pub fn of(&mut self, mut piece: Bytes) -> Bytes {
+    pub(crate) fn of(&mut self, mut piece: Bytes) -> Bytes {
         let passed = self.pass.min(piece.len() as u64);
         self.pass -= passed;
         let mut piece = piece.split_off(passed as usize);

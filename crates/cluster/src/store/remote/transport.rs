@@ -32,7 +32,7 @@ const ANSWER_BYTES_MAX: usize = 16 << 10;
 
 /// Makes clients for the crate; all have one pool of connections.
 #[derive(Clone, Debug)]
-pub struct Transport {
+pub(crate) struct Transport {
     client: reqwest::Client,
     sending: Arc<Pace>,
     receiving: Arc<Pace>,
@@ -42,7 +42,7 @@ pub struct Transport {
 impl Transport {
     /// Makes a transport with Mozilla's root certificates and these. `is_direct` where no proxy of the environment is
     /// to be asked.
-    pub fn new(
+    pub(crate) fn new(
         roots: &[CertificateDer<'static>],
         is_direct: bool,
         bytes_per_second: Option<u64>,

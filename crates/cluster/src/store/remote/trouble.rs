@@ -38,7 +38,7 @@ pub enum Trouble {
 
 impl Trouble {
     /// Makes the fault of an answer from its status, region and body.
-    pub fn answer(status: StatusCode, region: Option<String>, body: &str) -> Trouble {
+    pub(crate) fn answer(status: StatusCode, region: Option<String>, body: &str) -> Trouble {
         let of = |tag: &str| {
             let json = serde_json::from_str::<serde_json::Value>(body).ok();
             let json = json.and_then(|json| Some(json.pointer(&format!("/error/{}", tag.to_lowercase()))?.to_string()));
@@ -49,7 +49,7 @@ impl Trouble {
 
     /// Returns the fault that an error of the crate is about. If it never came to the network, the words are the
     /// crate's.
-    pub fn of(error: &(dyn StdError + 'static)) -> Trouble {
+    pub(crate) fn of(error: &(dyn StdError + 'static)) -> Trouble {
         let mut cause = Some(error);
         while let Some(at) = cause {
             if let Some(trouble) = at.downcast_ref::<Trouble>() {
@@ -65,7 +65,7 @@ impl Trouble {
     }
 
     /// Turns the fault into an error of object `name`.
-    pub fn at(self, name: &str) -> Error {
+    pub(crate) fn at(self, name: &str) -> Error {
         let words = self.to_string();
         match &self {
             Trouble::NotSent(_) => Error::refused(name, words),
@@ -77,35 +77,35 @@ impl Trouble {
     }
 
     /// Returns whether there is an object of the name already, or one is about to be.
-    pub fn is_taken(&self) -> bool {
+    pub(crate) fn is_taken(&self) -> bool {
         self.has_status(&[StatusCode::PRECONDITION_FAILED, StatusCode::CONFLICT])
     }
 
     /// Returns whether there is no such object.
-    pub fn is_not_found(&self) -> bool {
+    pub(crate) fn is_not_found(&self) -> bool {
         self.has_status(&[StatusCode::NOT_FOUND]) && !self.is_bucket_missing() && !self.is_upload_forgotten()
     }
 
     /// Returns whether the store knows nothing of a multipart upload: it lost it, or a life-cycle rule has removed it.
-    pub fn is_upload_forgotten(&self) -> bool {
+    pub(crate) fn is_upload_forgotten(&self) -> bool {
         // Azure's is the second
         const CODES: [&str; 2] = ["NoSuchUpload", "InvalidBlockList"];
         matches!(self, Trouble::Answer { code, .. } if CODES.contains(&code.as_str()))
     }
 
     /// Returns whether the store does not know what was asked of it.
-    pub fn is_unknown_request(&self) -> bool {
+    pub(crate) fn is_unknown_request(&self) -> bool {
         self.has_status(&[StatusCode::NOT_IMPLEMENTED])
     }
 
     /// Returns whether the object ends before the bytes that were asked for.
-    pub fn is_out_of_range(&self) -> bool {
+    pub(crate) fn is_out_of_range(&self) -> bool {
         self.has_status(&[StatusCode::RANGE_NOT_SATISFIABLE])
     }
 
     /// Returns whether a server says that a request makes no sense, and not why: stores say why, and a request that
     /// came to this one was cut short on its way.
-    pub fn is_cut_short(&self) -> bool {
+    pub(crate) fn is_cut_short(&self) -> bool {
         matches!(self, Trouble::Answer { status, code, region: None, .. }
             if *status == StatusCode::BAD_REQUEST && code.is_empty())
     }

@@ -29,7 +29,7 @@ const ATTEMPTS_MAX: usize = 3;
 
 /// A semaphore of the parts that may be in memory.
 #[derive(Clone, Debug)]
-pub struct PartSemaphore(Arc<(Mutex<usize>, Condvar)>);
+pub(crate) struct PartSemaphore(Arc<(Mutex<usize>, Condvar)>);
 
 /// The right to one part in memory.
 #[derive(Debug)]
@@ -37,12 +37,12 @@ pub struct Permit(PartSemaphore);
 
 impl PartSemaphore {
     /// Makes one with a permit for each of [`IN_MEMORY_MAX`] parts.
-    pub fn new() -> PartSemaphore {
+    pub(crate) fn new() -> PartSemaphore {
         PartSemaphore(Arc::new((Mutex::new(IN_MEMORY_MAX), Condvar::new())))
     }
 
     /// Waits for a permit.
-    pub fn acquire(&self) -> Permit {
+    pub(crate) fn acquire(&self) -> Permit {
         let (free, changed) = &*self.0;
         let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {

@@ -87,11 +87,6 @@ impl SimulatedStore {
         self.state().faults.insert(call, fault);
     }
 
-    /// Calls so far.
-    pub fn calls(&self) -> u64 {
-        self.state().calls
-    }
-
     /// The store is away, for all; or back.
     pub fn set_away(&self, is_away: bool) {
         self.state().is_away = is_away;
@@ -103,22 +98,26 @@ impl SimulatedStore {
     }
 
     /// Returns the objects that are there now, listed or not: names and lengths.
-    pub fn objects(&self) -> Vec<(String, u64)> {
+    #[cfg(test)]
+    pub(crate) fn objects(&self) -> Vec<(String, u64)> {
         self.state().objects()
     }
 
     /// The content of an object.
-    pub fn content(&self, name: &str) -> Option<Vec<u8>> {
+    #[cfg(test)]
+    pub(crate) fn content(&self, name: &str) -> Option<Vec<u8>> {
         Some(self.state().content(name)?.to_vec())
     }
 
     /// Loses an object; whether there was one.
-    pub fn lose(&self, name: &str) -> bool {
+    #[cfg(test)]
+    pub(crate) fn lose(&self, name: &str) -> bool {
         self.state().lose(name)
     }
 
     /// Inverts a byte of an object; whether it has that byte.
-    pub fn damage(&self, name: &str, offset: u64) -> bool {
+    #[cfg(test)]
+    pub(crate) fn damage(&self, name: &str, offset: u64) -> bool {
         self.state().damage(name, offset)
     }
 

@@ -129,11 +129,13 @@ impl State {
         listed.into_iter().filter(|(name, _)| name.starts_with(prefix)).collect()
     }
 
+    #[cfg(test)]
     pub(super) fn lose(&mut self, name: &str) -> bool {
         self.shown.remove(name);
         self.objects.remove(name).is_some()
     }
 
+    #[cfg(test)]
     pub(super) fn damage(&mut self, name: &str, offset: u64) -> bool {
         let Some(content) = self.objects.get_mut(name) else { return false };
         let mut damaged = content.to_vec();

@@ -27,7 +27,7 @@ impl SlotFile {
     }
 
     /// Returns its path in the wheel's directory `dir`.
-    pub fn path(self, dir: &Path) -> PathBuf {
+    pub(crate) fn path(self, dir: &Path) -> PathBuf {
         dir.join(self.name())
     }
 
@@ -42,7 +42,7 @@ impl SlotFile {
     }
 
     /// Makes the file, with header and label, and nothing else.
-    pub fn create(self, disk: &Disk, dir: &Path) -> Result<DiskFile> {
+    pub(crate) fn create(self, disk: &Disk, dir: &Path) -> Result<DiskFile> {
         let file = disk.open(self.path(dir), Mode::CreateNew)?;
         file.write_all_at(&self.beginning(), 0)?;
         Ok(file)
@@ -50,7 +50,7 @@ impl SlotFile {
 
     /// Opens the file for reading; it must be the one that its name says, and have `bytes` at least. A file that the
     /// checkpoint names and that is not there is damage.
-    pub fn open(self, disk: &Disk, dir: &Path, bytes: u64) -> Result<DiskFile> {
+    pub(crate) fn open(self, disk: &Disk, dir: &Path, bytes: u64) -> Result<DiskFile> {
         let file = disk.open(self.path(dir), Mode::Read).map_err(Error::of_named_file)?;
         Header::check(&file, Kind::Calendar, VERSION)?;
         let mut label = [0; LABEL_BYTES];

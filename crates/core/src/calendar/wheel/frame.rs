@@ -49,14 +49,14 @@ pub(super) struct Head {
 
 impl Head {
     /// Makes the head of `records` records in `payload`.
-    pub fn of(payload: &[u8], records: u32) -> Head {
+    pub(crate) fn of(payload: &[u8], records: u32) -> Head {
         let mut head = Head { bytes: payload.len(), records, crc: 0 };
         head.crc = head.checksum(payload);
         head
     }
 
     /// Encodes the head as it is in a file.
-    pub fn to_bytes(self) -> [u8; FRAME_HEAD_BYTES] {
+    pub(crate) fn to_bytes(self) -> [u8; FRAME_HEAD_BYTES] {
         let mut bytes = [0; FRAME_HEAD_BYTES];
         bytes[..4].copy_from_slice(&(self.bytes as u32).to_le_bytes());
         bytes[4..8].copy_from_slice(&self.records.to_le_bytes());
@@ -65,13 +65,13 @@ impl Head {
     }
 
     /// Reads one; nothing of it is checked yet.
-    pub fn from_bytes(bytes: &[u8; FRAME_HEAD_BYTES]) -> Head {
+    pub(crate) fn from_bytes(bytes: &[u8; FRAME_HEAD_BYTES]) -> Head {
         let number = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| bytes[at + n]));
         Head { bytes: number(0) as usize, records: number(4), crc: number(8) }
     }
 
     /// Returns the checksum of these records under this head.
-    pub fn checksum(&self, payload: &[u8]) -> u32 {
+    pub(crate) fn checksum(&self, payload: &[u8]) -> u32 {
         let mut sum = crc32fast::Hasher::new();
         sum.update(&self.to_bytes()[..8]);
         sum.update(payload);
@@ -80,7 +80,7 @@ impl Head {
 
     /// Says in words what is wrong with `payload` under this head: its checksum, its records, or that one of them is
     /// due at a time that `takes` refuses.
-    pub fn fault(&self, payload: &[u8], takes: impl Fn(Time) -> bool) -> Option<String> {
+    pub(crate) fn fault(&self, payload: &[u8], takes: impl Fn(Time) -> bool) -> Option<String> {
         let sum = self.checksum(payload);
         if sum != self.crc {
             return Some(format!("records with checksum {sum:08x} instead of {:08x}", self.crc));

@@ -243,7 +243,8 @@ impl Wheel {
     }
 
     /// Returns whether [`Wheel::pop`] gives something.
-    pub fn has_ready(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn has_ready(&self) -> bool {
         self.ready.records() > 0
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Time;
 
 /// A slot of the finest level.
-pub const MINUTES_MS: u64 = 60_000;
+pub(crate) const MINUTES_MS: u64 = 60_000;
 const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 /// `later` is dealt so often, and reaches from twice as far on.
@@ -72,7 +72,7 @@ pub struct Place {
 
 impl Place {
     /// The slot of `level` that has `time`.
-    pub fn of(level: Level, time: Time) -> Place {
+    pub(crate) fn of(level: Level, time: Time) -> Place {
         Place { level, number: time.ms() / level.unit_ms() }
     }
 
@@ -119,7 +119,7 @@ impl Horizons {
     /// The horizons at `now`, when work waits that should have been given out before `late`. Two hours are in slots of
     /// minutes and two days in those of hours, begun ones counted, unless work has waited for longer than that: what
     /// such slots would be dealt for is in order anyway, and a backlog of weeks would leave thousands of small files.
-    pub fn at(now: Time, late: Duration) -> Self {
+    pub(crate) fn at(now: Time, late: Duration) -> Self {
         let (hour, day) = (now.ms() / HOUR_MS, now.ms() / DAY_MS);
         Horizons {
             hour: if late > LATE_FOR_MINUTES { hour } else { hour + 2 },
@@ -130,7 +130,7 @@ impl Horizons {
 
     /// The slot for a record that is due at `due`, or at once: then it is the minute that has just ended, unless work
     /// has waited for long. One that is dealt from `from` goes to a finer slot, or to the next `later`.
-    pub fn place(self, due: Time, now: Time, from: Option<Place>) -> Place {
+    pub(crate) fn place(self, due: Time, now: Time, from: Option<Place>) -> Place {
         let minute = Place::of(Level::Minutes, now);
         let is_overdue = due < minute.start();
         let at = due.max(now);

@@ -24,7 +24,7 @@ struct Taken {
 
 impl Ready {
     /// Adds records that were checked.
-    pub fn push(&mut self, bytes: Vec<u8>, records: u32) {
+    pub(crate) fn push(&mut self, bytes: Vec<u8>, records: u32) {
         if !bytes.is_empty() {
             self.records += u64::from(records);
             self.bytes += bytes.len();
@@ -33,7 +33,7 @@ impl Ready {
     }
 
     /// The next record.
-    pub fn pop(&mut self) -> Option<(Time, Box<[u8]>)> {
+    pub(crate) fn pop(&mut self) -> Option<(Time, Box<[u8]>)> {
         let piece = self.pieces.front_mut()?;
         let before = piece.at;
         let (due, record) = frame::read(&piece.bytes, &mut piece.at).expect("records are checked when they are read");
@@ -48,7 +48,7 @@ impl Ready {
     }
 
     /// The number of records.
-    pub fn records(&self) -> u64 {
+    pub(crate) fn records(&self) -> u64 {
         self.records
     }
 
@@ -58,7 +58,7 @@ impl Ready {
     }
 
     /// Entries of a cut's RAM section for the records.
-    pub fn entries(&self) -> impl Iterator<Item = RamEntry<'_>> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = RamEntry<'_>> {
         let entry = |piece: &'_ Taken| (piece.records, piece.at);
         self.pieces.iter().map(move |piece| {
             let (records, at) = entry(piece);

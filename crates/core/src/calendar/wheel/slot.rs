@@ -16,12 +16,12 @@ pub(super) struct Slot {
 
 impl Slot {
     /// A slot that was saved.
-    pub fn of_file(file: FileState) -> Self {
+    pub(crate) fn of_file(file: FileState) -> Self {
         Slot { file: Some(file), ..Slot::default() }
     }
 
     /// Puts the records of a saved buffer back; false where there is one, or it is too long for a frame.
-    pub fn restore(&mut self, payload: &[u8], records: u32) -> bool {
+    pub(crate) fn restore(&mut self, payload: &[u8], records: u32) -> bool {
         let is_one = self.buffer.is_empty() && (1..=FRAME_BYTES_MAX).contains(&payload.len());
         self.buffer.resize(FRAME_HEAD_BYTES, 0);
         self.buffer.extend_from_slice(payload);
@@ -31,7 +31,7 @@ impl Slot {
 
     /// Adds a record to the buffer; says by how many bytes that grew.
     #[inline]
-    pub fn push(&mut self, due: Time, record: &[u8]) -> usize {
+    pub(crate) fn push(&mut self, due: Time, record: &[u8]) -> usize {
         if self.buffer.is_empty() {
             self.buffer.resize(FRAME_HEAD_BYTES, 0);
         }
@@ -43,35 +43,35 @@ impl Slot {
 
     /// Bytes of records in the buffer.
     #[inline]
-    pub fn buffered(&self) -> usize {
+    pub(crate) fn buffered(&self) -> usize {
         self.buffer.len().saturating_sub(FRAME_HEAD_BYTES)
     }
 
     /// Records that were not read.
-    pub fn records(&self) -> u64 {
+    pub(crate) fn records(&self) -> u64 {
         self.file.as_ref().map_or(0, |file| file.records) + u64::from(self.buffer_records)
     }
 
     /// Returns whether all of it was read.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.buffer.is_empty() && self.file.as_ref().is_none_or(|file| file.left() == 0)
     }
 
     /// Entry of a cut's RAM section for the buffer; `None` where the buffer is empty.
-    pub fn entry(&self, place: Place) -> Option<RamEntry<'_>> {
+    pub(crate) fn entry(&self, place: Place) -> Option<RamEntry<'_>> {
         let payload = self.buffer.get(FRAME_HEAD_BYTES..)?;
         Some(RamEntry { place: Some(place), records: self.buffer_records, payload })
     }
 
     /// Empties the buffer: its records, and how many they are.
-    pub fn take_records(&mut self) -> (Vec<u8>, u32) {
+    pub(crate) fn take_records(&mut self) -> (Vec<u8>, u32) {
         let mut records = std::mem::take(&mut self.buffer);
         records.drain(..FRAME_HEAD_BYTES.min(records.len()));
         (records, std::mem::take(&mut self.buffer_records))
     }
 
     /// Empties the buffer: a frame with its records, and how many they are.
-    pub fn take_frame(&mut self) -> (Vec<u8>, u32) {
+    pub(crate) fn take_frame(&mut self) -> (Vec<u8>, u32) {
         let mut frame = std::mem::take(&mut self.buffer);
         let (head, payload) = frame.split_at_mut(FRAME_HEAD_BYTES);
         head.copy_from_slice(&Head::of(payload, self.buffer_records).to_bytes());

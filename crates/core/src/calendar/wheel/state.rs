@@ -41,26 +41,26 @@ pub(super) struct FileState {
 
 impl FileState {
     /// State of a file with header and label alone.
-    pub fn empty(generation: u64) -> Self {
+    pub(crate) fn empty(generation: u64) -> Self {
         FileState { generation, bytes: CONTENT_AT, position: CONTENT_AT, records: 0 }
     }
 
     /// Bytes that are not read.
-    pub fn left(&self) -> u64 {
+    pub(crate) fn left(&self) -> u64 {
         self.bytes - self.position
     }
 }
 
 impl SlotState {
     /// Its file.
-    pub fn name(&self) -> SlotFile {
+    pub(crate) fn name(&self) -> SlotFile {
         SlotFile { place: self.place, generation: self.file.generation }
     }
 }
 
 impl WheelState {
     /// The RAM section of a wheel with nothing in RAM.
-    pub const EMPTY_RAM: &[u8] = &[0, 0, 0, 0, 0x1c, 0xdf, 0x44, 0x21];
+    pub(crate) const EMPTY_RAM: &[u8] = &[0, 0, 0, 0, 0x1c, 0xdf, 0x44, 0x21];
 
     /// The files of a wheel in `dir`, and how many bytes of each count.
     pub fn files<'a>(&'a self, dir: &'a Path) -> impl Iterator<Item = (PathBuf, u64)> + 'a {
@@ -128,7 +128,7 @@ const READY: u32 = 4;
 
 impl RamEntry<'_> {
     /// Appends the entry: level | number | bytes | records | crc32 of all others | records.
-    pub fn push(&self, out: &mut Vec<u8>) {
+    pub(crate) fn push(&self, out: &mut Vec<u8>) {
         let (level, number) = self.place.map_or((READY, 0), |place| (place.level as u32, place.number));
         let start = out.len();
         out.extend_from_slice(&level.to_le_bytes());

@@ -54,7 +54,7 @@ impl<'a> Check<'a> {
     }
 
     /// Slots that have a file.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.state.slots.len()
     }
 

@@ -58,7 +58,7 @@ enum Walked {
 
 /// The address file with its overflow pages.
 #[derive(Debug)]
-pub struct AddressFile {
+pub(crate) struct AddressFile {
     disk: Disk,
     dir: PathBuf,
     buckets: DiskFile,
@@ -73,7 +73,7 @@ pub struct AddressFile {
 impl AddressFile {
     /// Opens the file in `dir`, making it when it is not there, and repairs what a crash left half done. It may cover
     /// more of key.dat than the checkpoint knows of: such slots are harmless.
-    pub fn open_or_create(disk: &Disk, dir: &Path) -> Result<Self> {
+    pub(crate) fn open_or_create(disk: &Disk, dir: &Path) -> Result<Self> {
         if disk.open_if_there(dir.join("address.idx"))?.is_none() {
             create(disk, dir)?;
         }
@@ -81,7 +81,7 @@ impl AddressFile {
     }
 
     /// Opens the file in `dir`, which a checkpoint has written: without it, nothing that was stored would be found.
-    pub fn open_existing(disk: &Disk, dir: &Path) -> Result<Self> {
+    pub(crate) fn open_existing(disk: &Disk, dir: &Path) -> Result<Self> {
         let open = || {
             // before a repair puts an older head over it
             Header::refuse_newer(&disk.open(dir.join("address.idx"), Mode::Read)?, Kind::Addresses, VERSION)?;
@@ -92,14 +92,14 @@ impl AddressFile {
     }
 
     /// Opens the file for [`AddressFile::apply`] and for look-ups at the same time.
-    pub fn open_for_writing(disk: &Disk, dir: &Path) -> Result<Self> {
+    pub(crate) fn open_for_writing(disk: &Disk, dir: &Path) -> Result<Self> {
         let file = AddressFile::open(disk, dir, Mode::Write)?;
         file.check_head()?;
         Ok(file)
     }
 
     /// Opens the file for look-ups.
-    pub fn open_for_reading(disk: &Disk, dir: &Path) -> Result<Self> {
+    pub(crate) fn open_for_reading(disk: &Disk, dir: &Path) -> Result<Self> {
         AddressFile::open(disk, dir, Mode::Read)
     }
 
@@ -143,13 +143,13 @@ impl AddressFile {
     }
 
     /// Length of key.dat that the file covers.
-    pub fn covered(&self) -> u64 {
+    pub(crate) fn covered(&self) -> u64 {
         self.head.covered
     }
 
     /// Slots in the file.
     #[cfg(test)]
-    pub fn slots(&self) -> u64 {
+    pub(crate) fn slots(&self) -> u64 {
         self.head.slots
     }
 
@@ -162,7 +162,7 @@ impl AddressFile {
     ///
     /// Another thread may be applying slots: what was split between a look at the head and the read of the bucket is
     /// looked for again.
-    pub fn find(
+    pub(crate) fn find(
         &self,
         key: Fingerprint,
         url: &str,
@@ -172,7 +172,7 @@ impl AddressFile {
     }
 
     /// The newest record of `key` that `is_wanted`: URLs that differ by their spelling alone have one key.
-    pub fn find_where(
+    pub(crate) fn find_where(
         &self,
         key: Fingerprint,
         is_wanted: impl Fn(&KeyRecord) -> bool,
@@ -234,7 +234,7 @@ impl AddressFile {
 
     /// Takes `slots` in and makes them durable; from then on the file covers `key_bytes` of key.dat. Says how many
     /// bytes were written for that.
-    pub fn apply(mut self, slots: &HashMap<Fingerprint, u64>, key_bytes: u64) -> Result<u64> {
+    pub(crate) fn apply(mut self, slots: &HashMap<Fingerprint, u64>, key_bytes: u64) -> Result<u64> {
         // the file grows first: slots that came before the splits of their buckets would pile up in overflow pages
         let wanted = self.head.slots.saturating_add(slots.len() as u64);
         while wanted as f64 > LOAD * (self.head.buckets() * SLOTS_PER_PAGE as u64) as f64 {

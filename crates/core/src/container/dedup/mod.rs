@@ -145,7 +145,7 @@ impl DedupIndex {
 
     /// Payloads that it knows.
     #[cfg(test)]
-    pub fn entries(&self) -> u64 {
+    pub(crate) fn entries(&self) -> u64 {
         self.entries
     }
 

@@ -29,7 +29,7 @@ const PREFIX_BYTES: usize = 8;
 
 /// Journal of what has to be done to put a rewritten value file in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Journal {
+pub(crate) struct Journal {
     /// The files that change places, which is written as JSON.
     pub replacement: Replacement,
     /// The key records of the file as they are to be.
@@ -38,7 +38,7 @@ pub struct Journal {
 
 /// Names of the file that is replaced and of its replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Replacement {
+pub(crate) struct Replacement {
     /// Number of the value file.
     pub number: u32,
     /// Name of the generation that goes.
@@ -51,7 +51,7 @@ pub struct Replacement {
 
 impl Journal {
     /// The journal of the archive in `dir`, if a compaction is in progress there.
-    pub fn read(disk: &Disk, dir: &Path) -> Result<Option<Journal>> {
+    pub(crate) fn read(disk: &Disk, dir: &Path) -> Result<Option<Journal>> {
         let path = dir.join(FILE);
         let Some(file) = disk.open_if_there(&path)? else { return Ok(None) };
         Header::check(&file, Kind::Compaction, VERSION)?;
@@ -63,7 +63,7 @@ impl Journal {
     }
 
     /// Makes it durable: from now on the compaction counts.
-    pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
+    pub(crate) fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let json = serde_json::to_vec(&self.replacement).expect("names and numbers are plain data");
         let mut content = Header { kind: Kind::Compaction, version: VERSION }.to_bytes().to_vec();
         content.extend_from_slice(&[0; 4]);
@@ -77,12 +77,12 @@ impl Journal {
     }
 
     /// The value file that is to be put in place.
-    pub fn staged(&self, dir: &Path) -> PathBuf {
+    pub(crate) fn staged(&self, dir: &Path) -> PathBuf {
         dir.join(format!("{}{STAGED}", self.replacement.new))
     }
 
     /// Puts the value file in place, next to the old one.
-    pub fn put_in_place(&self, disk: &Disk, dir: &Path) -> Result<()> {
+    pub(crate) fn put_in_place(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let (staged, new) = (self.staged(dir), dir.join(&self.replacement.new));
         if disk.open_if_there(&staged)?.is_some() {
             disk.rename(&staged, &new)?;
@@ -93,12 +93,12 @@ impl Journal {
     }
 
     /// Changes the key records; by the engine's thread where a crawl runs, for it reads them without looking twice.
-    pub fn change_keys(&self, keys: &KeyFile) -> Result<()> {
+    pub(crate) fn change_keys(&self, keys: &KeyFile) -> Result<()> {
         keys.overwrite(self.replacement.keys_from, &self.image)
     }
 
     /// The key records were changed: makes that durable, and removes what is not needed any more.
-    pub fn finish(&self, disk: &Disk, dir: &Path) -> Result<()> {
+    pub(crate) fn finish(&self, disk: &Disk, dir: &Path) -> Result<()> {
         disk.open(dir.join("key.dat"), Mode::Read)?.sync()?;
         disk.remove(&dir.join(&self.replacement.old))?;
         disk.sync_dir(dir)?;
@@ -107,7 +107,7 @@ impl Journal {
     }
 
     /// True if the key record at `offset` is one that it changes.
-    pub fn changes(&self, offset: u64) -> bool {
+    pub(crate) fn changes(&self, offset: u64) -> bool {
         (self.replacement.keys_from..self.replacement.keys_from + self.image.len() as u64).contains(&offset)
     }
 }
@@ -144,7 +144,7 @@ pub fn settle(disk: &Disk, dir: &Path) -> Result<bool> {
 }
 
 /// The same for anyone who makes the index again from the value files: a journal that cannot be read is not needed.
-pub fn settle_for_rebuild(disk: &Disk, dir: &Path) -> Result<()> {
+pub(crate) fn settle_for_rebuild(disk: &Disk, dir: &Path) -> Result<()> {
     match settle(disk, dir) {
         Err(Error::Damaged { .. }) => {}
         Err(error) if error.is_not_found() => {}

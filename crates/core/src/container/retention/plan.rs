@@ -130,7 +130,7 @@ pub struct Plan {
 
 impl Plan {
     /// Makes a plan for the archive with these key records.
-    pub fn make(keys: &KeyFile, bounds: Bounds, rule: Rule) -> Result<Plan> {
+    pub(crate) fn make(keys: &KeyFile, bounds: Bounds, rule: Rule) -> Result<Plan> {
         let mut plan = Plan {
             rule,
             bounds,
@@ -288,7 +288,7 @@ impl Plan {
     }
 
     /// Returns what becomes of the page of `record`.
-    pub fn fate(&self, record: &KeyRecord) -> Fate {
+    pub(crate) fn fate(&self, record: &KeyRecord) -> Fate {
         if record.is_removed || !self.may_touch(record) {
             return Fate::Stay;
         }
@@ -313,20 +313,20 @@ impl Plan {
     }
 
     /// The value files of which something goes or changes.
-    pub fn files(&self) -> impl Iterator<Item = (u32, &FilePlan)> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (u32, &FilePlan)> {
         let concerned = |file: &&FilePlan| file.pages > 0 || file.moves > 0;
         self.files.iter().map(|(&number, file)| (number, file)).filter(move |(_, file)| concerned(file))
     }
 
     /// The plan of value file `number`.
-    pub fn file(&self, number: u32) -> Option<&FilePlan> {
+    pub(crate) fn file(&self, number: u32) -> Option<&FilePlan> {
         self.files.get(&number)
     }
 
     /// The value file to be rewritten next, other than those in `skipped`: first those in whose stead a payload has to
     /// move, in their order; then those with something that is forgotten; then the one of which most goes, if that is
     /// at least the part `share` of it.
-    pub fn next(&self, share: f64, skipped: &[u32]) -> Option<u32> {
+    pub(crate) fn next(&self, share: f64, skipped: &[u32]) -> Option<u32> {
         let files = || self.files().filter(|(number, _)| !skipped.contains(number));
         let part = |file: &FilePlan| file.freed as f64 / file.bytes.max(1) as f64;
         let moves = files().find(|(_, file)| file.moves > 0);
@@ -337,7 +337,7 @@ impl Plan {
     }
 
     /// The rule that it follows.
-    pub fn rule(&self) -> &Rule {
+    pub(crate) fn rule(&self) -> &Rule {
         &self.rule
     }
 }

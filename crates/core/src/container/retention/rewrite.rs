@@ -30,7 +30,7 @@ const WRITTEN: &str = "writtenBytes";
 
 /// A value file that is to be replaced; the next generation is durable.
 #[derive(Debug)]
-pub struct Rewritten {
+pub(crate) struct Rewritten {
     /// The journal that puts it in place.
     pub journal: Journal,
     /// Responses that go: offsets in key.dat, ascending.
@@ -47,7 +47,7 @@ pub struct Rewritten {
 
 impl Rewritten {
     /// The value file is not replaced after all.
-    pub fn discard(&self, disk: &Disk, dir: &Path) -> Result<()> {
+    pub(crate) fn discard(&self, disk: &Disk, dir: &Path) -> Result<()> {
         disk.remove(&self.journal.staged(dir))
     }
 }
@@ -89,7 +89,7 @@ struct Rewriter<'a> {
 
 /// Writes the next generation of value file `number` as `plan` has it, and makes it durable. Returns nothing where it
 /// has to stop.
-pub fn rewrite(site: Site<'_>, plan: &Plan, number: u32, throttle: &mut Throttle) -> Result<Option<Rewritten>> {
+pub(crate) fn rewrite(site: Site<'_>, plan: &Plan, number: u32, throttle: &mut Throttle) -> Result<Option<Rewritten>> {
     let Site { disk, dir, .. } = site;
     let Some(of_file) = plan.file(number) else { return Ok(None) };
     let found = find(disk, dir, number)?;

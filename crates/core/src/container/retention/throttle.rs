@@ -19,22 +19,22 @@ pub struct Throttle {
 
 impl Throttle {
     /// A throttle to this many bytes a second, or to as many as there are, until `stop` is set.
-    pub fn new(bytes_per_second: Option<u64>, stop: Arc<AtomicBool>) -> Throttle {
+    pub(crate) fn new(bytes_per_second: Option<u64>, stop: Arc<AtomicBool>) -> Throttle {
         Throttle { bytes_per_second, stop, began: Instant::now(), spent: 0 }
     }
 
     /// Neither slowed nor stopped.
-    pub fn unlimited() -> Throttle {
+    pub(crate) fn unlimited() -> Throttle {
         Throttle::new(None, Arc::default())
     }
 
     /// True if the work has to stop.
-    pub fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
     /// `bytes` were read or written.
-    pub fn spend(&mut self, bytes: u64) {
+    pub(crate) fn spend(&mut self, bytes: u64) {
         self.spent += bytes;
         let Some(rate) = self.bytes_per_second else { return };
         let due = Duration::from_secs_f64(self.spent as f64 / rate.max(1) as f64);

@@ -12,7 +12,7 @@ use crate::fingerprint::Fingerprint;
 use crate::warc::{Encoder, id_of};
 
 /// The type of a record of tombstones.
-pub const TOMBSTONES_TYPE: &str = "application/x-ndjson";
+pub(crate) const TOMBSTONES_TYPE: &str = "application/x-ndjson";
 /// Bytes of the block of such a record.
 const BLOCK_BYTES: usize = 256 << 10;
 
@@ -51,7 +51,7 @@ pub struct Tombstone {
 impl Tombstone {
     /// The tombstone of the page of `record`, which is removed. All fields are named here, so that a later version that
     /// adds one does not leave it out.
-    pub fn of(record: &KeyRecord, removed: &str, why: &str) -> Tombstone {
+    pub(crate) fn of(record: &KeyRecord, removed: &str, why: &str) -> Tombstone {
         let KeyRecord {
             // the URL, the file of the tombstone, and the other records of the URL say these
             key: _,
@@ -97,7 +97,7 @@ impl Tombstone {
 
     /// The record of key.dat of the removed page, in generation `generation` of value file `file`; without the
     /// version before.
-    pub fn key_record(&self, file: u32, generation: u8, key: Fingerprint) -> Option<KeyRecord> {
+    pub(crate) fn key_record(&self, file: u32, generation: u8, key: Fingerprint) -> Option<KeyRecord> {
         let [robots, truncated, has_statements, is_external, was_revisit, of_rendering, is_rendered] = self.flags;
         Some(KeyRecord {
             offset: self.at,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::SimulatedDisk;
 use super::content::Content;
+#[cfg(test)]
 use crate::disk::{Disk, Result};
 
 impl SimulatedDisk {
@@ -24,7 +25,8 @@ impl SimulatedDisk {
     }
 
     /// A disk with a copy of the files that are in `dir` of another one.
-    pub fn copy_of(disk: &Disk, dir: &Path) -> Result<Self> {
+    #[cfg(test)]
+    pub(crate) fn copy_of(disk: &Disk, dir: &Path) -> Result<Self> {
         let simulated = SimulatedDisk::default();
         for name in disk.list(dir)? {
             let path = dir.join(name);

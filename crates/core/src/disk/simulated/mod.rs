@@ -147,11 +147,6 @@ impl SimulatedDisk {
         self.state().is_stopped
     }
 
-    /// Returns whether the disk is full.
-    pub fn is_full(&self) -> bool {
-        self.state().is_full
-    }
-
     /// Makes room again, as if somebody had deleted other files.
     pub fn make_room(&self) {
         self.state().is_full = false;

@@ -195,7 +195,7 @@ pub(super) fn host_number(url: &str) -> u64 {
 }
 
 impl Crawl {
-    pub fn new(options: FrontierOptions, sites: fn(u64) -> Site) -> Self {
+    pub(crate) fn new(options: FrontierOptions, sites: fn(u64) -> Site) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let frontier =
             Frontier::open(Disk::real(), dir.path(), options.clone(), decode_rules, 7, None, START, true).unwrap();
@@ -220,7 +220,7 @@ impl Crawl {
         }
     }
 
-    pub fn push(&mut self, url: QueuedUrl) {
+    pub(crate) fn push(&mut self, url: QueuedUrl) {
         assert!(self.expected.insert(url.key), "pushed twice: {url:?}");
         self.frontier.push(url, self.clock.now()).unwrap();
     }
@@ -231,7 +231,7 @@ impl Crawl {
     }
 
     /// Hands out what may be done now.
-    pub fn dispatch(&mut self) {
+    pub(crate) fn dispatch(&mut self) {
         let now = self.clock.now();
         while self.answers.len() < self.slots
             && let Some(task) = self.frontier.next(now).unwrap()
@@ -322,7 +322,7 @@ impl Crawl {
     }
 
     /// Does all jobs that there are.
-    pub fn work(&mut self) {
+    pub(crate) fn work(&mut self) {
         let now = self.clock.now();
         for job in std::mem::take(&mut self.jobs) {
             self.done.push(job.run().unwrap());
@@ -338,7 +338,7 @@ impl Crawl {
     }
 
     /// Goes on to the next moment at which something happens; false when nothing is left to happen.
-    pub fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         let now = self.clock.now();
         if self.frontier.round_due(now, self.is_fed).is_some_and(|due| due <= now) {
             self.frontier.begin_round(now);
@@ -366,7 +366,7 @@ impl Crawl {
     }
 
     /// Runs until nothing is left; every URL has then come out.
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         let mut steps = 0;
         while self.step() {
             steps += 1;
@@ -385,12 +385,12 @@ impl Crawl {
     }
 
     /// Runs until `time`, or until nothing is left.
-    pub fn run_until(&mut self, time: Time) {
+    pub(crate) fn run_until(&mut self, time: Time) {
         while self.clock.now() < time && self.step() {}
     }
 
     /// Forgets what is in flight and opens the frontier from a cut.
-    pub fn reopen(&mut self, state: &FrontierState, ram: &[u8], clean: bool) {
+    pub(crate) fn reopen(&mut self, state: &FrontierState, ram: &[u8], clean: bool) {
         self.answers.clear();
         (self.jobs, self.done) = (Vec::new(), Vec::new());
         let now = self.clock.now();
@@ -401,7 +401,7 @@ impl Crawl {
     }
 
     /// The least time between the starts of two requests, for each host.
-    pub fn gaps(&self, by: impl Fn(&Request) -> u64) -> BTreeMap<u64, Duration> {
+    pub(crate) fn gaps(&self, by: impl Fn(&Request) -> u64) -> BTreeMap<u64, Duration> {
         let mut last: BTreeMap<u64, Time> = BTreeMap::new();
         let mut gaps = BTreeMap::new();
         for request in &self.requests {
@@ -414,7 +414,7 @@ impl Crawl {
     }
 
     /// The most requests of a host that ran at the same time.
-    pub fn concurrency(&self) -> usize {
+    pub(crate) fn concurrency(&self) -> usize {
         let overlaps = |a: &Request| {
             let running = |b: &&Request| b.host == a.host && b.start <= a.start && a.start < b.end;
             self.requests.iter().filter(running).count()

@@ -44,7 +44,7 @@ impl Encoder {
 impl Record {
     /// The record with these `fields` and this `block`. What the fields say of the block's digest and length is made to
     /// fit. It is in no file.
-    pub fn again(mut fields: Vec<(String, String)>, block: Vec<u8>) -> Record {
+    pub(crate) fn again(mut fields: Vec<(String, String)>, block: Vec<u8>) -> Record {
         let sha1 = Sha1::digest(&block).into();
         for (name, value) in &mut fields {
             if let Some(fitting) = of_block(name, block.len(), sha1) {

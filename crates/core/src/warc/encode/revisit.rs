@@ -34,12 +34,12 @@ impl Profile {
     }
 
     /// The URI of the standard.
-    pub fn uri(self) -> String {
+    pub(crate) fn uri(self) -> String {
         format!("{PROFILES}{}", self.name())
     }
 
     /// Reads the URI of the standard, of 1.1 or 1.0.
-    pub fn parse(uri: &str) -> Option<Self> {
+    pub(crate) fn parse(uri: &str) -> Option<Self> {
         let name = uri.rsplit('/').next()?;
         [Profile::IdenticalPayload, Profile::NotModified].into_iter().find(|profile| profile.name() == name)
     }
@@ -169,7 +169,7 @@ impl Encoder {
     }
 
     /// Appends the record of `revisit` to `out`. Its block is the head of the answer.
-    pub fn revisit(&mut self, revisit: &Revisit<'_>, out: &mut Vec<u8>) {
+    pub(crate) fn revisit(&mut self, revisit: &Revisit<'_>, out: &mut Vec<u8>) {
         let draft = revisit.draft;
         let mut fields = vec![
             ("WARC-Profile", draft.profile.uri().into()),

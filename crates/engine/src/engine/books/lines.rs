@@ -14,7 +14,7 @@ use crate::web::robots::RobotsRules;
 impl Books {
     /// An answer came, to a request for a page or for robots.txt.
     /// What a visit of a page that is fetched again has found stands among the annotations.
-    pub fn log_answer(
+    pub(crate) fn log_answer(
         &mut self,
         processed: &Processed,
         stored: &Stored,
@@ -43,7 +43,7 @@ impl Books {
     }
 
     /// None came; `status` is that of the line.
-    pub fn log_failure(&mut self, failed: &FetchFailed, status: i32, worker: u32) -> Result<()> {
+    pub(crate) fn log_failure(&mut self, failed: &FetchFailed, status: i32, worker: u32) -> Result<()> {
         let job = &failed.job;
         let (hops, seed) = history(&job.target);
         let seed_url = self.seed_url(seed)?;
@@ -67,7 +67,7 @@ impl Books {
     }
 
     /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.
-    pub fn log_unresolved(&mut self, now: Time, name: &str, failure: Failure, worker: u32) -> Result<()> {
+    pub(crate) fn log_unresolved(&mut self, now: Time, name: &str, failure: Failure, worker: u32) -> Result<()> {
         self.crawl_log.push(&LogLine {
             time: now,
             status: failure.code(),

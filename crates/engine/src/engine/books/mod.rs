@@ -49,7 +49,7 @@ pub(super) struct Books {
 
 impl Books {
     /// The books of a crawl that has counted `statistics` so far.
-    pub fn new(statistics: Statistics, seeds: SeedTable, crawl_log: CrawlLog, skipped_log: SkippedLog) -> Books {
+    pub(crate) fn new(statistics: Statistics, seeds: SeedTable, crawl_log: CrawlLog, skipped_log: SkippedLog) -> Books {
         Books {
             statistics,
             durations: Histogram::default(),
@@ -64,13 +64,13 @@ impl Books {
     }
 
     /// A request was made that took `duration`.
-    pub fn count_request(&mut self, duration: Duration) {
+    pub(crate) fn count_request(&mut self, duration: Duration) {
         self.statistics.requests += 1;
         self.durations.count(duration);
     }
 
     /// An answer is in the archive.
-    pub fn count_stored(&mut self, stored: &Stored) {
+    pub(crate) fn count_stored(&mut self, stored: &Stored) {
         self.statistics.bytes_stored += stored.bytes;
         self.statistics.revisits += u64::from(stored.saved.is_some());
         self.statistics.revisit_bytes_saved += stored.saved.unwrap_or(0);
@@ -78,7 +78,7 @@ impl Books {
     }
 
     /// Links that processing left out of the page at `url`.
-    pub fn count_dropped_links(&mut self, url: &str, dropped: &[(Reason, u32)]) {
+    pub(crate) fn count_dropped_links(&mut self, url: &str, dropped: &[(Reason, u32)]) {
         for &(reason, count) in dropped {
             self.statistics.links_found += u64::from(count);
             *self.statistics.dropped.entry(reason).or_default() += u64::from(count);
@@ -87,14 +87,14 @@ impl Books {
     }
 
     /// One URL is never asked for, admitted or not; `rule` is what decided that.
-    pub fn skip(&mut self, url: &str, reason: Reason, rule: &str) -> Result<()> {
+    pub(crate) fn skip(&mut self, url: &str, reason: Reason, rule: &str) -> Result<()> {
         self.statistics.count_dropped(reason);
         self.count_limited(url, reason, 1);
         self.skipped_log.push(url, reason, rule)
     }
 
     /// Lists a URL that is left out with a link which [`Books::count_dropped_links`] counts.
-    pub fn note_left_out(&mut self, url: &str, reason: Reason, why: &str) -> Result<()> {
+    pub(crate) fn note_left_out(&mut self, url: &str, reason: Reason, why: &str) -> Result<()> {
         self.skipped_log.push(url, reason, why)
     }
 
@@ -116,12 +116,12 @@ impl Books {
     }
 
     /// Sites that show less to a crawler than to a person, as met by this process.
-    pub fn oddities(&self) -> &Oddities {
+    pub(crate) fn oddities(&self) -> &Oddities {
         &self.oddities
     }
 
     /// The operator hears of a site that shows less to a crawler than to a person: the first is a warning.
-    pub fn tell_oddity(&mut self, oddity: Oddity, url: &CanonicalUrl) {
+    pub(crate) fn tell_oddity(&mut self, oddity: Oddity, url: &CanonicalUrl) {
         match self.oddities.note(oddity, url.host(), url.as_str()) {
             Some(news) if self.oddities.is_first(oddity) => tracing::warn!("{news}"),
             Some(news) => tracing::info!("{news}"),
@@ -130,7 +130,7 @@ impl Books {
     }
 
     /// The operator hears of a robots.txt that asks for more than is kept to.
-    pub fn tell_crawl_delay(&mut self, origin: &str, rules: &RobotsRules, politeness: &Politeness) {
+    pub(crate) fn tell_crawl_delay(&mut self, origin: &str, rules: &RobotsRules, politeness: &Politeness) {
         let asked = rules.crawl_delay();
         if let Some(delay) = asked.filter(|_| politeness.is_beyond(asked)) {
             let (delay, cap) = (delay.as_secs_f64(), politeness.crawl_delay_max.as_secs_f64());
@@ -147,7 +147,7 @@ impl Books {
     }
 
     /// Lets readers see what was logged, now and then.
-    pub fn flush_when_due(&mut self, now: Time) -> Result<()> {
+    pub(crate) fn flush_when_due(&mut self, now: Time) -> Result<()> {
         if now < self.flush_due {
             return Ok(());
         }
@@ -156,13 +156,13 @@ impl Books {
     }
 
     /// Lets readers see what was logged.
-    pub fn flush(&mut self) -> Result<()> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         self.crawl_log.flush()?;
         self.skipped_log.flush()
     }
 
     /// Returns whether `url` is a seed whose line may mean another URL too.
-    pub fn has_fallback(&mut self, url: &QueuedUrl) -> Result<bool> {
+    pub(crate) fn has_fallback(&mut self, url: &QueuedUrl) -> Result<bool> {
         if !url.hops.as_str().is_empty() || !self.seeds.has_fallback(url.seed) {
             return Ok(false);
         }

@@ -48,7 +48,7 @@ pub(in crate::engine) struct Checkpoints {
 
 impl Checkpoints {
     /// Those behind checkpoint `number`, which is durable; the next one is due at `due`.
-    pub fn new(number: u64, due: Time, rests: HoldLog) -> Checkpoints {
+    pub(crate) fn new(number: u64, due: Time, rests: HoldLog) -> Checkpoints {
         Checkpoints {
             number,
             is_in_progress: false,
@@ -64,47 +64,47 @@ impl Checkpoints {
     }
 
     /// Makes one as soon as none is in progress.
-    pub fn want(&mut self) {
+    pub(crate) fn want(&mut self) {
         self.is_wanted = true;
     }
 
     /// The next one is due at `due` at the latest.
-    pub fn bring_forward(&mut self, due: Time) {
+    pub(crate) fn bring_forward(&mut self, due: Time) {
         self.due = self.due.min(due);
     }
 
     /// Returns whether one is in progress.
-    pub fn are_in_progress(&self) -> bool {
+    pub(crate) fn are_in_progress(&self) -> bool {
         self.is_in_progress
     }
 
     /// Returns whether one is in progress for longer than `most`; `elapsed` is the time of the engine's clock.
-    pub fn are_behind(&self, most: Option<Duration>, elapsed: Duration) -> bool {
+    pub(crate) fn are_behind(&self, most: Option<Duration>, elapsed: Duration) -> bool {
         self.is_in_progress && most.is_some_and(|most| elapsed.saturating_sub(self.cut_at) > most)
     }
 
     /// Number of the last one that is durable; 0 before the first one.
-    pub fn durable(&self) -> u64 {
+    pub(crate) fn durable(&self) -> u64 {
         self.number - u64::from(self.is_in_progress)
     }
 
     /// When that became so, in this process.
-    pub fn durable_at(&self) -> Option<Time> {
+    pub(crate) fn durable_at(&self) -> Option<Time> {
         self.durable_at
     }
 
     /// Number of the one that has everything that was taken in so far, if one is wanted.
-    pub fn ahead(&self) -> u64 {
+    pub(crate) fn ahead(&self) -> u64 {
         self.number + u64::from(!self.is_last)
     }
 
     /// When the next one is due, unless one is in progress: one comes after the other.
-    pub fn next_due(&self) -> Option<Time> {
+    pub(crate) fn next_due(&self) -> Option<Time> {
         (!self.is_in_progress).then_some(self.due)
     }
 
     /// Returns whether one is to be cut now.
-    pub fn is_due(&mut self, now: Time, container: &Container) -> bool {
+    pub(crate) fn is_due(&mut self, now: Time, container: &Container) -> bool {
         let nearly_full = container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
         let early = nearly_full.is_some() || container.is_full();
         let is_due = !self.is_in_progress && (self.is_wanted || now >= self.due || early);
@@ -116,14 +116,14 @@ impl Checkpoints {
 
     /// Lets the time of the next one pass, which then is due at `next_due`: it would say what the last one says. One
     /// that somebody wants is made, and one that deletes what earlier ones have superseded.
-    pub fn skip_unchanged(&mut self, now: Time, next_due: Time) {
+    pub(crate) fn skip_unchanged(&mut self, now: Time, next_due: Time) {
         if now >= self.due && self.superseded.is_empty() && !self.is_wanted && !self.is_in_progress {
             self.due = next_due;
         }
     }
 
     /// Begins the next one, the last where `is_last` says so; its number.
-    pub fn begin(&mut self, next_due: Time, is_last: bool) -> u64 {
+    pub(crate) fn begin(&mut self, next_due: Time, is_last: bool) -> u64 {
         self.number += 1;
         (self.due, self.is_wanted) = (next_due, false);
         (self.is_in_progress, self.is_last) = (true, is_last);
@@ -131,23 +131,23 @@ impl Checkpoints {
     }
 
     /// Keeps the files that the cut supersedes until it is durable, and so the hold log before it.
-    pub fn supersede(&mut self, superseded: impl IntoIterator<Item = PathBuf>) {
+    pub(crate) fn supersede(&mut self, superseded: impl IntoIterator<Item = PathBuf>) {
         let rests = self.rests.cut(self.number);
         self.superseded.supersede(self.number, superseded.into_iter().chain(rests));
     }
 
     /// Files that no checkpoint ever named.
-    pub fn discard(&mut self, paths: Vec<PathBuf>) {
+    pub(crate) fn discard(&mut self, paths: Vec<PathBuf>) {
         self.superseded.supersede(0, paths);
     }
 
     /// Takes the files that a merge deletes before it begins.
-    pub fn take_some(&mut self, disk: &Disk) -> Removal {
+    pub(crate) fn take_some(&mut self, disk: &Disk) -> Removal {
         self.superseded.take(disk, REMOVED_BY_MERGE_MAX)
     }
 
     /// All that may be deleted.
-    pub fn take_all(&mut self, disk: &Disk) -> Removal {
+    pub(crate) fn take_all(&mut self, disk: &Disk) -> Removal {
         self.superseded.take(disk, usize::MAX)
     }
 
@@ -157,7 +157,7 @@ impl Checkpoints {
     }
 
     /// The one in progress is durable, at `now` and at `elapsed` by the two clocks; how long after its cut.
-    pub fn committed(&mut self, now: Time, elapsed: Duration) -> Duration {
+    pub(crate) fn committed(&mut self, now: Time, elapsed: Duration) -> Duration {
         self.is_in_progress = false;
         self.durable_at = Some(now);
         self.superseded.durable(self.number);
@@ -166,7 +166,7 @@ impl Checkpoints {
     }
 
     /// Returns whether the last one of the crawl is durable.
-    pub fn are_over(&self) -> bool {
+    pub(crate) fn are_over(&self) -> bool {
         self.is_last && !self.is_in_progress
     }
 }

@@ -25,7 +25,7 @@ pub(in crate::engine) struct Linger {
 
 impl Linger {
     /// Returns whether only hosts are left that never answered, and that was so for `linger`.
-    pub fn is_over(&mut self, now: Time, stores: &mut Stores, linger: Duration) -> Result<bool> {
+    pub(crate) fn is_over(&mut self, now: Time, stores: &mut Stores, linger: Duration) -> Result<bool> {
         if now < self.look_due {
             return Ok(false);
         }
@@ -47,17 +47,17 @@ impl Linger {
     }
 
     /// True if the while has begun.
-    pub fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.since.is_some()
     }
 
     /// Returns the end of the while, where it is `linger` long.
-    pub fn ends(&self, linger: Duration) -> Option<Time> {
+    pub(crate) fn ends(&self, linger: Duration) -> Option<Time> {
         self.since.map(|since| since + linger)
     }
 
     /// Returns when it is to be looked whether the while is over, where it is `linger` long.
-    pub fn due(&self, linger: Duration) -> Option<Time> {
+    pub(crate) fn due(&self, linger: Duration) -> Option<Time> {
         Some(self.ends(linger)?.max(self.look_due))
     }
 }

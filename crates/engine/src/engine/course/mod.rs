@@ -70,7 +70,7 @@ pub(super) struct Course {
 
 impl Course {
     /// The course of a crawl that took `elapsed_before` so far, and goes on from `now` with `disk_free` bytes.
-    pub fn new(
+    pub(crate) fn new(
         now: Time,
         elapsed_before: Duration,
         disk_free: u64,
@@ -89,46 +89,46 @@ impl Course {
     }
 
     /// The stage of the crawl.
-    pub fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
 
     /// True if requests are made.
-    pub fn is_crawling(&self) -> bool {
+    pub(crate) fn is_crawling(&self) -> bool {
         self.phase == Phase::Crawling
     }
 
     /// Begins a graceful stop, unless the crawl stops already; what is in progress has until `deadline`.
-    pub fn stop(&mut self, finish: Finish, deadline: Time) {
+    pub(crate) fn stop(&mut self, finish: Finish, deadline: Time) {
         if self.is_crawling() {
             self.phase = Phase::Stopping { finish, deadline };
         }
     }
 
     /// The last checkpoint is to be made.
-    pub fn close(&mut self, finish: Finish) {
+    pub(crate) fn close(&mut self, finish: Finish) {
         self.phase = Phase::Closing { finish };
     }
 
     /// The last checkpoint is durable.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         if let Phase::Closing { finish } = self.phase {
             self.phase = Phase::Done { finish };
         }
     }
 
     /// Time spent crawling, over all runs.
-    pub fn elapsed(&self, now: Time) -> Duration {
+    pub(crate) fn elapsed(&self, now: Time) -> Duration {
         self.elapsed_before + now.since(self.started)
     }
 
     /// Free bytes on the disk when that was asked last.
-    pub fn disk_free(&self) -> u64 {
+    pub(crate) fn disk_free(&self) -> u64 {
         self.disk_free
     }
 
     /// The limit of the whole crawl that is reached, if one is; `free_bytes` says what is free on the disk.
-    pub fn limit_reached(
+    pub(crate) fn limit_reached(
         &mut self,
         now: Time,
         settings: &Settings,

@@ -29,7 +29,7 @@ pub(super) struct Incoming {
 
 impl Incoming {
     /// Nothing was read yet.
-    pub fn new(crawl_dir: PathBuf, shard: Shard, disk: Disk) -> Incoming {
+    pub(crate) fn new(crawl_dir: PathBuf, shard: Shard, disk: Disk) -> Incoming {
         let shards = shard.count() as usize;
         Incoming {
             crawl_dir,
@@ -42,20 +42,20 @@ impl Incoming {
     }
 
     /// Goes on from what was read, and what is known of the others, as a checkpoint has it.
-    pub fn go_on(&mut self, positions: Vec<Position>, heads: Vec<u64>) {
+    pub(crate) fn go_on(&mut self, positions: Vec<Position>, heads: Vec<u64>) {
         if !positions.is_empty() {
             (self.positions, self.heads) = (positions, heads);
         }
     }
 
     /// Positions to which the links of each shard are read and admitted.
-    pub fn positions(&self) -> &[Position] {
+    pub(crate) fn positions(&self) -> &[Position] {
         &self.positions
     }
 
     /// Hears of newer checkpoints. One that is older than what is known is damage: a directory was put back. Links that
     /// it has sent since would be sent again, but what the others have deleted since, because it was read, is lost.
-    pub fn hear(&mut self, news: &News) -> Result<()> {
+    pub(crate) fn hear(&mut self, news: &News) -> Result<()> {
         for (shard, (known, at)) in self.heads.iter_mut().zip(&news.heads).enumerate() {
             let Some(number) = at.as_ref().map(|at| at.head.number) else { continue };
             if number < *known {
@@ -69,7 +69,7 @@ impl Incoming {
     }
 
     /// The newest checkpoint of each shard that this one knows of.
-    pub fn heads(&self) -> &[u64] {
+    pub(crate) fn heads(&self) -> &[u64] {
         &self.heads
     }
 
@@ -79,22 +79,22 @@ impl Incoming {
     }
 
     /// True if everything is admitted.
-    pub fn is_read(&self, news: &News) -> bool {
+    pub(crate) fn is_read(&self, news: &News) -> bool {
         self.out.is_empty() && self.reading(news).is_done()
     }
 
     /// True if a job is out.
-    pub fn is_reading(&self) -> bool {
+    pub(crate) fn is_reading(&self) -> bool {
         !self.out.is_empty()
     }
 
     /// Revisions of which everything is admitted.
-    pub fn read_to(&self, news: &News) -> UpTo {
+    pub(crate) fn read_to(&self, news: &News) -> UpTo {
         self.reading(news).read_to()
     }
 
     /// URLs that join the scope, of all files whose notes were not taken.
-    pub fn unread_notes(&self, news: &News) -> Result<Vec<CanonicalUrl>> {
+    pub(crate) fn unread_notes(&self, news: &News) -> Result<Vec<CanonicalUrl>> {
         let mut urls = Vec::new();
         for (sender, visible) in self.reading(news).with_new_notes() {
             let sender = Shard::new(sender, self.shard.count());
@@ -105,7 +105,7 @@ impl Incoming {
     }
 
     /// The next frames to be read, if there are any and a job may go out.
-    pub fn next_job(&mut self, news: &News, keys: &Arc<KeyMaker>) -> Option<LinkJob> {
+    pub(crate) fn next_job(&mut self, news: &News, keys: &Arc<KeyMaker>) -> Option<LinkJob> {
         if self.out.len() >= JOBS_MAX {
             return None;
         }
@@ -123,7 +123,7 @@ impl Incoming {
     }
 
     /// Notes that what was read of `sender` from `from` on is admitted up to `to`.
-    pub fn admitted(&mut self, sender: u32, from: Position, to: Position) {
+    pub(crate) fn admitted(&mut self, sender: u32, from: Position, to: Position) {
         self.out.retain(|&out| out != sender);
         let position = &mut self.positions[sender as usize];
         debug_assert!(

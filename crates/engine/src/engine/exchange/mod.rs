@@ -100,19 +100,19 @@ pub(super) struct Publish {
 
 impl Publish {
     /// The shard, and what it says.
-    pub fn head(&self) -> (u32, &Head) {
+    pub(crate) fn head(&self) -> (u32, &Head) {
         (self.shard, &self.head)
     }
 
     /// Makes the checkpoint count.
-    pub fn run(self) {
+    pub(crate) fn run(self) {
         self.registry.commit(self.shard, self.head);
     }
 }
 
 impl Exchange {
     /// Opens the links of the shard in `dir` as checkpoint `number` has them.
-    pub fn open(
+    pub(crate) fn open(
         options: ExchangeOptions,
         disk: &Disk,
         dir: &Path,
@@ -142,16 +142,16 @@ impl Exchange {
     }
 
     /// The checkpoint that the shard goes on from counts: the others may read what it names.
-    pub fn publish_opened(&self, number: u64) {
+    pub(crate) fn publish_opened(&self, number: u64) {
         self.options.registry.open(self.me(), self.opened_head(number));
     }
 
     /// Returns the head that the others hear of when the shard goes on from checkpoint `number`.
-    pub fn opened_head(&self, number: u64) -> Head {
+    pub(crate) fn opened_head(&self, number: u64) -> Head {
         self.head(number, Idle::No)
     }
 
-    pub fn shard(&self) -> Shard {
+    pub(crate) fn shard(&self) -> Shard {
         self.options.shard
     }
 
@@ -181,12 +181,12 @@ impl Exchange {
     }
 
     /// Returns true where the last cut said that nothing is left to do: by this the crawl may have ended.
-    pub fn has_said_that_nothing_is_left(&self) -> bool {
+    pub(crate) fn has_said_that_nothing_is_left(&self) -> bool {
         self.said == Idle::Yes
     }
 
     /// True if a cut would take nothing along and let no file go.
-    pub fn has_nothing_to_cut(&self) -> bool {
+    pub(crate) fn has_nothing_to_cut(&self) -> bool {
         self.outgoing.is_empty() && !self.outgoing.may_release(&self.news, self.me())
     }
 
@@ -219,30 +219,30 @@ impl Exchange {
 
 impl Exchange {
     /// Asks what the others have committed, and has it read.
-    pub fn hear(&mut self) -> Result<()> {
+    pub(crate) fn hear(&mut self) -> Result<()> {
         self.news = self.options.registry.news();
         self.incoming.hear(&self.news)
     }
 
     /// Asks the same, and returns what the others noted and this one has not read yet.
-    pub fn unread_notes(&mut self) -> Result<Vec<CanonicalUrl>> {
+    pub(crate) fn unread_notes(&mut self) -> Result<Vec<CanonicalUrl>> {
         self.hear()?;
         self.incoming.unread_notes(&self.news)
     }
 
     /// Says whether workers of this shard wait for links of others.
-    pub fn set_hungry(&self, is_hungry: bool) {
+    pub(crate) fn set_hungry(&self, is_hungry: bool) {
         self.options.registry.set_hungry(self.options.shard.index(), is_hungry);
     }
 
     /// Links of another shard that are to be read next.
-    pub fn next_job(&mut self, keys: &Arc<KeyMaker>) -> Option<LinkJob> {
+    pub(crate) fn next_job(&mut self, keys: &Arc<KeyMaker>) -> Option<LinkJob> {
         self.incoming.next_job(&self.news, keys)
     }
 
     /// Returns when a checkpoint is to be made before its time, for the sake of other shards or of the end, where this
     /// one is `idle`; `None` where there is no reason for one. Of checkpoints that are shipped an `interval` is given.
-    pub fn early_cut_due(&self, idle: Idle, shipped: Option<Duration>) -> Option<Time> {
+    pub(crate) fn early_cut_due(&self, idle: Idle, shipped: Option<Duration>) -> Option<Time> {
         let (durable_at, cost) = self.last;
         let wait = match shipped {
             None => cost * EARLY_FACTOR,
@@ -254,28 +254,28 @@ impl Exchange {
     }
 
     /// True if only hosts are left that never answered.
-    pub fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         self.is_silent
     }
 
     /// Moves behind what was read of `sender` between two positions: `records`, which are admitted.
-    pub fn admitted(&mut self, sender: u32, from: Position, to: Position, records: u64) {
+    pub(crate) fn admitted(&mut self, sender: u32, from: Position, to: Position, records: u64) {
         self.incoming.admitted(sender, from, to);
         self.account.admit(sender, records);
     }
 
     /// A checkpoint that took `cost` is durable, and the registry knows it.
-    pub fn committed(&mut self, now: Time, cost: Duration) {
+    pub(crate) fn committed(&mut self, now: Time, cost: Duration) {
         self.last = (now, cost);
     }
 
     /// True if everything is read and admitted that others have committed, as far as is known.
-    pub fn is_read(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         self.incoming.is_read(&self.news)
     }
 
     /// key.dat of the shard `other`; `None` where it cannot be read.
-    pub fn keys_of(&mut self, other: u32) -> Option<Arc<DiskFile>> {
+    pub(crate) fn keys_of(&mut self, other: u32) -> Option<Arc<DiskFile>> {
         if !self.foreign.contains_key(&other) {
             let dir = self.options.crawl_dir.join(Shard::new(other, self.options.shard.count()).dir_name());
             self.foreign.insert(other, foreign_keys(&self.options.disk, &dir.join(layout::PAGES))?);
@@ -284,34 +284,34 @@ impl Exchange {
     }
 
     /// True if the links of all archived pages are still to be sent again.
-    pub fn resends(&self) -> bool {
+    pub(crate) fn resends(&self) -> bool {
         self.resends
     }
 
     /// Has the links of all archived pages sent again, since some were lost. They are not counted.
-    pub fn send_all_again(&mut self) {
+    pub(crate) fn send_all_again(&mut self) {
         self.resends = true;
         self.account.stop_counting();
     }
 
     /// They are sent: the next checkpoint has them.
-    pub fn resent(&mut self) {
+    pub(crate) fn resent(&mut self) {
         self.resends = false;
     }
 
     /// Notes whether only hosts are left that never answered, and that for long enough. The whole crawl stops for it,
     /// or nobody.
-    pub fn set_silent(&mut self, is_silent: bool) {
+    pub(crate) fn set_silent(&mut self, is_silent: bool) {
         self.is_silent = is_silent;
     }
 
     /// Knowledge of the other shards.
-    pub fn news(&self) -> &News {
+    pub(crate) fn news(&self) -> &News {
         &self.news
     }
 
     /// The end of the whole crawl, where it has ended.
-    pub fn end_of_all(&self) -> Option<Finish> {
+    pub(crate) fn end_of_all(&self) -> Option<Finish> {
         if self.news.end == Some(Finish::LinksLost) {
             let differences = self.news.differences();
             differences.filter(|lost| lost.reader == self.me()).for_each(|lost| tracing::error!("{lost}"));
@@ -320,27 +320,27 @@ impl Exchange {
     }
 
     /// Sends `url`, found in this round, to the shard that owns it.
-    pub fn send(&mut self, url: &QueuedUrl, round: u32) -> Result<()> {
+    pub(crate) fn send(&mut self, url: &QueuedUrl, round: u32) -> Result<()> {
         self.outgoing.push(url, round)
     }
 
     /// Tells all shards that the territory of `target` joined the scope.
-    pub fn note_scope(&mut self, target: &CanonicalUrl) {
+    pub(crate) fn note_scope(&mut self, target: &CanonicalUrl) {
         self.outgoing.note(target.as_str());
     }
 
     /// Sends a pair of domains to the shard that owns the one that is linked to.
-    pub fn send_support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
+    pub(crate) fn send_support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
         self.outgoing.push_support(pair, target)
     }
 
     /// Sends `url` again, which is not fetched again where it was.
-    pub fn send_again(&mut self, url: QueuedUrl, round: u32) -> Result<()> {
+    pub(crate) fn send_again(&mut self, url: QueuedUrl, round: u32) -> Result<()> {
         self.outgoing.push(&QueuedUrl { forced: false, ..url }, round)
     }
 
     /// True if links are being read.
-    pub fn is_reading(&self) -> bool {
+    pub(crate) fn is_reading(&self) -> bool {
         self.incoming.is_reading()
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// Opens the file after checkpoint `number`, which names the files `kept`. Other files in the directory belong to
     /// no checkpoint that counts, and are removed.
-    pub fn open(disk: &Disk, dir: &Path, shard: Shard, number: u64, kept: Vec<Kept>) -> Result<Outgoing> {
+    pub(crate) fn open(disk: &Disk, dir: &Path, shard: Shard, number: u64, kept: Vec<Kept>) -> Result<Outgoing> {
         let links = links_dir(dir);
         let mut removed = false;
         for name in disk.list(&links)? {
@@ -58,19 +58,19 @@ impl Outgoing {
     }
 
     /// Sends a pair of domains to the shard that owns the one that is linked to.
-    pub fn push_support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
+    pub(crate) fn push_support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
         let receiver = Shard::of(self.shard.count(), target);
         self.writer.push_support(receiver, Support { pair, target })
     }
 
     /// Sends `url`, which was found in the round `round`.
-    pub fn push(&mut self, url: &QueuedUrl, round: u32) -> Result<()> {
+    pub(crate) fn push(&mut self, url: &QueuedUrl, round: u32) -> Result<()> {
         let receiver = Shard::of(self.shard.count(), url.domain);
         self.writer.push(receiver, Link::of(url, self.shard, round))
     }
 
     /// Tells all shards that the territory of `url` joins the scope.
-    pub fn note(&mut self, url: &str) {
+    pub(crate) fn note(&mut self, url: &str) {
         self.writer.note(url.to_owned());
     }
 
@@ -80,29 +80,29 @@ impl Outgoing {
     }
 
     /// Returns whether something has come since for the shard `other`.
-    pub fn has_for(&self, other: u32) -> bool {
+    pub(crate) fn has_for(&self, other: u32) -> bool {
         self.writer.has_for(other)
     }
 
     /// The files that others may have to read.
-    pub fn kept(&self) -> &[Kept] {
+    pub(crate) fn kept(&self) -> &[Kept] {
         &self.kept
     }
 
     /// The same as others hear of them.
-    pub fn files(&self) -> Vec<OutFile> {
+    pub(crate) fn files(&self) -> Vec<OutFile> {
         self.kept.iter().map(|kept| OutFile { number: kept.number, has_notes: kept.has_notes }).collect()
     }
 
     /// Takes out the files that everybody has read by `news`, in which this shard is `me`.
-    pub fn release(&mut self, news: &News, me: u32) -> Vec<PathBuf> {
+    pub(crate) fn release(&mut self, news: &News, me: u32) -> Vec<PathBuf> {
         let read: Vec<u64> = self.read_by_all(news, me).collect();
         let released = self.kept.extract_if(.., |kept| read.contains(&kept.number));
         released.map(|kept| link_path(&self.dir, kept.number)).collect()
     }
 
     /// Returns whether there is a file that everybody has read by `news`, in which this shard is `me`.
-    pub fn may_release(&self, news: &News, me: u32) -> bool {
+    pub(crate) fn may_release(&self, news: &News, me: u32) -> bool {
         self.read_by_all(news, me).next().is_some()
     }
 

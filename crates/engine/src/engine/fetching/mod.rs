@@ -47,7 +47,7 @@ pub(super) struct Fetching {
 
 impl Fetching {
     /// Does what the frontier has given out.
-    pub fn start(&mut self, admission: &mut Admission, task: Task) -> Result<()> {
+    pub(crate) fn start(&mut self, admission: &mut Admission, task: Task) -> Result<()> {
         admission.is_changed = true;
         match task {
             Task::Resolve { host, name } => self.start_resolve(admission, host, name)?,
@@ -62,7 +62,7 @@ impl Fetching {
 
     /// Starts requests for what pages ask for that are rendered: those pages are begun, so that no limit of pages holds
     /// that back.
-    pub fn request_for_pages(&mut self, admission: &mut Admission, now: Time) -> Result<()> {
+    pub(crate) fn request_for_pages(&mut self, admission: &mut Admission, now: Time) -> Result<()> {
         while !self.renderings.are_none() && self.requests.may_begin(now) && self.requests.take_right() {
             if !self.follow_prerequisite(admission, now, true)? {
                 break;
@@ -74,7 +74,7 @@ impl Fetching {
 
     /// Makes the first request whose turn has come, if there is one, and says whether a request was made; only one that
     /// a page asks for, if so wanted.
-    pub fn follow_prerequisite(&mut self, admission: &mut Admission, now: Time, of_pages: bool) -> Result<bool> {
+    pub(crate) fn follow_prerequisite(&mut self, admission: &mut Admission, now: Time, of_pages: bool) -> Result<bool> {
         let mut look = Look::at(now, of_pages);
         while let Some(next) = self.prerequisites.next(&mut look, admission) {
             match next {
@@ -101,7 +101,12 @@ impl Fetching {
     }
 
     /// An answer came and was processed, in a crawl that `is_crawling`, or ends.
-    pub fn answered(&mut self, admission: &mut Admission, mut processed: Processed, is_crawling: bool) -> Result<()> {
+    pub(crate) fn answered(
+        &mut self,
+        admission: &mut Admission,
+        mut processed: Processed,
+        is_crawling: bool,
+    ) -> Result<()> {
         let (worker, has_new_cookie) = match processed.rendered.take() {
             Some(rendered) => {
                 let Some(worker) = self.end_rendering(admission, &processed, &rendered, is_crawling)? else {
@@ -178,7 +183,7 @@ impl Fetching {
     }
 
     /// An attempt brought no answer.
-    pub fn failed(&mut self, admission: &mut Admission, failed: FetchFailed) -> Result<()> {
+    pub(crate) fn failed(&mut self, admission: &mut Admission, failed: FetchFailed) -> Result<()> {
         let worker = self.requests.end_fetch(&failed.job, 0, admission.stores.sink.now);
         if failed.cause.is_contact() {
             admission.books.count_request(failed.duration);
@@ -212,7 +217,7 @@ impl Fetching {
         self.executors.fetch(job);
     }
 
-    pub fn store(&mut self, admission: &mut Admission, processed: &Processed) -> Result<StoredPage> {
+    pub(crate) fn store(&mut self, admission: &mut Admission, processed: &Processed) -> Result<StoredPage> {
         if let Some(stored) = admission.stored_before(processed)? {
             return Ok(stored);
         }
@@ -259,7 +264,7 @@ impl Fetching {
 
     /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still
     /// holds.
-    pub fn start_resolve(&mut self, admission: &mut Admission, host: HostId, name: Box<str>) -> Result<()> {
+    pub(crate) fn start_resolve(&mut self, admission: &mut Admission, host: HostId, name: Box<str>) -> Result<()> {
         if let Some(addresses) = admission.settings.hosts.get(&name) {
             let sink = &mut admission.stores.sink;
             let until = sink.now + SAID_FOR;
@@ -279,7 +284,7 @@ impl Fetching {
     }
 
     /// The name servers answered.
-    pub fn resolved(
+    pub(crate) fn resolved(
         &mut self,
         admission: &mut Admission,
         host: HostId,

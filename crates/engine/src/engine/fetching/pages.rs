@@ -232,7 +232,7 @@ impl Fetching {
     }
 
     /// True if a page may be begun, as far as renderings go.
-    pub fn has_room_to_render(&self, admission: &Admission) -> bool {
+    pub(crate) fn has_room_to_render(&self, admission: &Admission) -> bool {
         !self.renders(admission) || self.renderings.has_room(admission.settings.rendering.pages)
     }
 
@@ -298,7 +298,7 @@ impl Fetching {
     }
 
     /// The crawl stops: no rendering goes on.
-    pub fn give_up_renderings(&mut self, admission: &mut Admission) -> Result<()> {
+    pub(crate) fn give_up_renderings(&mut self, admission: &mut Admission) -> Result<()> {
         if self.renderings.are_none() {
             return Ok(());
         }

@@ -460,7 +460,7 @@ impl Fetching {
     }
 
     /// A page asks for a URL, in a crawl that `is_crawling`, or ends.
-    pub fn page_asks(&mut self, admission: &mut Admission, ask: Ask, is_crawling: bool) -> Result<()> {
+    pub(crate) fn page_asks(&mut self, admission: &mut Admission, ask: Ask, is_crawling: bool) -> Result<()> {
         let id = ask.id;
         match self.renderings.judge(ask, is_crawling, admission)? {
             AskVerdict::Refused(refusal) => self.executors.answer(id, Answer::Refused(refusal)),

@@ -54,7 +54,7 @@ impl Sessions {
     }
 
     /// A step was answered: returns the next one, where the login goes on.
-    pub fn login_answered(&mut self, mut processed: Processed, admission: &Admission) -> Option<LoginRequest> {
+    pub(crate) fn login_answered(&mut self, mut processed: Processed, admission: &Admission) -> Option<LoginRequest> {
         let findings = processed.findings.login.take();
         let redirect = processed.findings.redirect.take().map(|(target, _)| target);
         let FetchJob { host, url, target, .. } = processed.job;
@@ -90,7 +90,7 @@ impl Sessions {
     }
 
     /// A step cannot be taken, because of the rules of the origin where it goes.
-    pub fn login_forbidden(&mut self, request: &LoginRequest, by: RulesRefusal, admission: &Admission) {
+    pub(crate) fn login_forbidden(&mut self, request: &LoginRequest, by: RulesRefusal, admission: &Admission) {
         let (plan, url) = (&request.login.plan, &request.url);
         match by {
             RulesRefusal::Forbidden => {
@@ -104,7 +104,7 @@ impl Sessions {
     }
 
     /// A step cannot be taken, or was not answered, for a reason that may pass.
-    pub fn login_unanswered(&mut self, plan: &Arc<LoginPlan>, why: String, admission: &Admission) {
+    pub(crate) fn login_unanswered(&mut self, plan: &Arc<LoginPlan>, why: String, admission: &Admission) {
         self.login_failed(plan, Failure::Unanswered { why, retry_after: None }, admission);
     }
 

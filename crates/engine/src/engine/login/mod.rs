@@ -202,23 +202,29 @@ impl Session {
 
 impl Sessions {
     /// Nobody is logged in, but `cookies` are there.
-    pub fn new(cookies: CookieJars) -> Sessions {
+    pub(crate) fn new(cookies: CookieJars) -> Sessions {
         Sessions { cookies, logins: Logins::default() }
     }
 
     /// Takes in cookies that the operator gives.
-    pub fn fill(&mut self, settings: &Settings) {
+    pub(crate) fn fill(&mut self, settings: &Settings) {
         settings.sites.iter().for_each(|sites| self.cookies.fill(sites.cookies()));
     }
 
     /// Encodes the cookies for a checkpoint.
-    pub fn cookies_to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn cookies_to_bytes(&self) -> Vec<u8> {
         self.cookies.to_bytes()
     }
 
     /// Returns whether pages with `settings` may be asked for; where a login is needed first, it begins on behalf of
     /// `page`.
-    pub fn enter(&mut self, settings: Option<&RequestSettings>, host: HostId, page: &QueuedUrl, now: Time) -> Entrance {
+    pub(crate) fn enter(
+        &mut self,
+        settings: Option<&RequestSettings>,
+        host: HostId,
+        page: &QueuedUrl,
+        now: Time,
+    ) -> Entrance {
         let plans = settings.map_or(&[][..], |settings| &settings.logins);
         let mut epochs = 0;
         for plan in plans {
@@ -241,7 +247,7 @@ impl Sessions {
     }
 
     /// Keeps the cookies that an answer sets, where its site's are kept; says whether any is new.
-    pub fn keep_cookies(&mut self, processed: &Processed, settings: &Settings) -> bool {
+    pub(crate) fn keep_cookies(&mut self, processed: &Processed, settings: &Settings) -> bool {
         let job = &processed.job;
         let is_login = matches!(job.target, Target::Login { .. });
         let of_site = settings.settings_of(job).map_or(CookieUse::Off, |settings| settings.cookies);
@@ -253,7 +259,12 @@ impl Sessions {
     }
 
     /// Returns what a request sends as `Cookie`.
-    pub fn cookie_for(&mut self, target: &Target, url: &CanonicalUrl, of: &RequestSettings) -> Option<CookieField> {
+    pub(crate) fn cookie_for(
+        &mut self,
+        target: &Target,
+        url: &CanonicalUrl,
+        of: &RequestSettings,
+    ) -> Option<CookieField> {
         let is_login = matches!(target, Target::Login { .. });
         let hears_secrets = is_login || of.cookies == CookieUse::Secret;
         (is_login || of.cookies != CookieUse::Off).then(|| self.cookies.header(url, hears_secrets)).flatten()
@@ -262,7 +273,7 @@ impl Sessions {
     /// Returns whether the URL of `processed` is to be asked for again. This is so if the answer is what a site shows
     /// to those who are not logged in: then a new login is due. It is also so if the page leads to itself to see
     /// whether a cookie comes back, which this answer has set, or another one that came in between.
-    pub fn turn_away(&mut self, processed: &Processed, has_new_cookie: bool, settings: &Settings) -> bool {
+    pub(crate) fn turn_away(&mut self, processed: &Processed, has_new_cookie: bool, settings: &Settings) -> bool {
         let Target::Page { url, .. } = &processed.job.target else { return false };
         if url.attempts >= settings.retries {
             return false;

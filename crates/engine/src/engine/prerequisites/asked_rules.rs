@@ -91,7 +91,7 @@ pub(super) struct LeftByPages {
 
 impl AskedRules {
     /// Returns what is known here at `now`.
-    pub fn known(&self, origin: Fingerprint, now: Time) -> Known {
+    pub(crate) fn known(&self, origin: Fingerprint, now: Time) -> Known {
         match self.0.get(&origin) {
             Some(Entry::Known { rules, until, .. }) if *until > now => Known::Rules(rules.clone()),
             Some(Entry::Unavailable(until)) if *until > now => Known::Unavailable,
@@ -100,7 +100,7 @@ impl AskedRules {
     }
 
     /// `wanted` waits for the rules of `origin`; whether somebody has to ask for them.
-    pub fn wait(&mut self, origin: Fingerprint, wanted: Prerequisite) -> bool {
+    pub(crate) fn wait(&mut self, origin: Fingerprint, wanted: Prerequisite) -> bool {
         let waiter = Waiter::Prerequisite(wanted);
         if let Some(Entry::Asked { waiters, .. }) = self.0.get_mut(&origin) {
             waiters.push(waiter);
@@ -111,7 +111,7 @@ impl AskedRules {
     }
 
     /// The queue of `host` needs the rules of `origin` at `now`.
-    pub fn turn_of_queue(&mut self, origin: Fingerprint, host: HostId, now: Time) -> Turn {
+    pub(crate) fn turn_of_queue(&mut self, origin: Fingerprint, host: HostId, now: Time) -> Turn {
         match self.0.remove(&origin) {
             Some(Entry::Asked { by: Asker::Made, mut waiters }) => {
                 waiters.push(Waiter::Queue(host));
@@ -129,20 +129,20 @@ impl AskedRules {
     }
 
     /// The request for the rules of `origin` is made.
-    pub fn begin(&mut self, origin: Fingerprint) {
+    pub(crate) fn begin(&mut self, origin: Fingerprint) {
         if let Some(Entry::Asked { by, .. }) = self.0.get_mut(&origin) {
             *by = Asker::Made;
         }
     }
 
     /// Returns whether a page that is rendered waits for the rules of `origin`.
-    pub fn is_urgent(&self, origin: Fingerprint) -> bool {
+    pub(crate) fn is_urgent(&self, origin: Fingerprint) -> bool {
         let is_page = |waiter: &Waiter| matches!(waiter, Waiter::Prerequisite(Prerequisite::Page(_)));
         self.waiters(origin).iter().any(is_page)
     }
 
     /// The note in crawl.log of the robots.txt of `origin`, by the first who waits for it.
-    pub fn note(&self, origin: Fingerprint) -> Option<&'static str> {
+    pub(crate) fn note(&self, origin: Fingerprint) -> Option<&'static str> {
         self.waiters(origin).iter().find_map(|waiter| match waiter {
             Waiter::Queue(_) => None,
             Waiter::Prerequisite(wanted) => Some(wanted.note()),
@@ -157,7 +157,7 @@ impl AskedRules {
     }
 
     /// Takes out those who wait for the rules of `origin`.
-    pub fn take_waiters(&mut self, origin: Fingerprint) -> Vec<Waiter> {
+    pub(crate) fn take_waiters(&mut self, origin: Fingerprint) -> Vec<Waiter> {
         match self.0.remove(&origin) {
             Some(Entry::Asked { waiters, .. }) => waiters,
             _ => Vec::new(),
@@ -165,13 +165,19 @@ impl AskedRules {
     }
 
     /// Keeps `rules` of `origin` until then, with the answer that they came in if it is small.
-    pub fn keep(&mut self, origin: Fingerprint, rules: Arc<RobotsRules>, answer: Option<Processed>, until: Time) {
+    pub(crate) fn keep(
+        &mut self,
+        origin: Fingerprint,
+        rules: Arc<RobotsRules>,
+        answer: Option<Processed>,
+        until: Time,
+    ) {
         let answer = answer.map(bare).filter(is_small).map(Box::new);
         self.put(origin, Entry::Known { rules, until, answer });
     }
 
     /// Keeps that the rules of `origin` cannot be had until then.
-    pub fn keep_unavailable(&mut self, origin: Fingerprint, until: Time) {
+    pub(crate) fn keep_unavailable(&mut self, origin: Fingerprint, until: Time) {
         self.put(origin, Entry::Unavailable(until));
     }
 
@@ -183,7 +189,7 @@ impl AskedRules {
     }
 
     /// Takes out what rendered pages wait for.
-    pub fn leave_pages(&mut self) -> LeftByPages {
+    pub(crate) fn leave_pages(&mut self) -> LeftByPages {
         let mut left = LeftByPages::default();
         self.0.retain(|&origin, entry| {
             let Entry::Asked { by, waiters } = entry else { return true };

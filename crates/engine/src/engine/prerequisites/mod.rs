@@ -101,7 +101,7 @@ pub(super) struct Look {
 
 impl Look {
     /// A look at what may be requested at `now`; only at what pages ask for, if so wanted.
-    pub fn at(now: Time, of_pages: bool) -> Look {
+    pub(crate) fn at(now: Time, of_pages: bool) -> Look {
         Look { now, of_pages, place: 0 }
     }
 }
@@ -150,7 +150,7 @@ pub(super) enum RulesRefusal {
 
 impl Prerequisites {
     /// Takes `wanted` in, on behalf of a page of `host`, or says why not.
-    pub fn want(&mut self, wanted: Prerequisite, host: HostId, admission: &mut Admission) -> Option<Refused> {
+    pub(crate) fn want(&mut self, wanted: Prerequisite, host: HostId, admission: &mut Admission) -> Option<Refused> {
         let now = admission.stores.sink.now;
         if !wanted.obeys_robots(&admission.settings) {
             self.queue(wanted, host, now);
@@ -167,7 +167,7 @@ impl Prerequisites {
     }
 
     /// Does the same for what has waited for these `rules`; `None` if they cannot be had.
-    pub fn want_by(
+    pub(crate) fn want_by(
         &mut self,
         wanted: Prerequisite,
         host: HostId,
@@ -217,7 +217,7 @@ impl Prerequisites {
 
     /// The request for a robots.txt is to go on at `url`; `addresses` are those of its name, if it is the name that was
     /// just asked.
-    pub fn redirect(
+    pub(crate) fn redirect(
         &mut self,
         host: HostId,
         target: Target,
@@ -240,7 +240,7 @@ impl Prerequisites {
     }
 
     /// The queue of `host` needs the rules of `origin` at `now`.
-    pub fn turn_of_queue(&mut self, origin: Fingerprint, host: HostId, now: Time) -> Turn {
+    pub(crate) fn turn_of_queue(&mut self, origin: Fingerprint, host: HostId, now: Time) -> Turn {
         let turn = self.rules.turn_of_queue(origin, host, now);
         if matches!(turn, Turn::Ask) {
             // nobody has to ask for them on behalf of others any more
@@ -259,17 +259,17 @@ impl Prerequisites {
     }
 
     /// Takes out those who wait for the rules of `origin`, which are known now, or cannot be had.
-    pub fn take_waiters(&mut self, origin: Fingerprint) -> Vec<Waiter> {
+    pub(crate) fn take_waiters(&mut self, origin: Fingerprint) -> Vec<Waiter> {
         self.rules.take_waiters(origin)
     }
 
     /// The note in crawl.log of the robots.txt of `origin` that is asked for on behalf of others.
-    pub fn note_of_rules(&self, origin: Fingerprint) -> Option<&'static str> {
+    pub(crate) fn note_of_rules(&self, origin: Fingerprint) -> Option<&'static str> {
         self.rules.note(origin)
     }
 
     /// Keeps the rules of `origin`, which no queue has asked for, and the `answer` that they came in.
-    pub fn keep_rules(
+    pub(crate) fn keep_rules(
         &mut self,
         origin: Fingerprint,
         rules: Option<&Arc<RobotsRules>>,
@@ -289,7 +289,7 @@ impl Prerequisites {
     }
 
     /// Takes out all that rendered pages wait for; the URLs that they wait for.
-    pub fn leave_pages(&mut self) -> Vec<CanonicalUrl> {
+    pub(crate) fn leave_pages(&mut self) -> Vec<CanonicalUrl> {
         let (of_pages, others): (Vec<Hop>, Vec<Hop>) =
             std::mem::take(&mut self.hops).into_iter().partition(|hop| matches!(hop.target, Target::Resource { .. }));
         self.hops = others;
@@ -300,7 +300,7 @@ impl Prerequisites {
     }
 
     /// Returns what is to be done for the first whose turn has come; what it asks for is taken out.
-    pub fn next(&mut self, look: &mut Look, admission: &mut Admission) -> Option<Next> {
+    pub(crate) fn next(&mut self, look: &mut Look, admission: &mut Admission) -> Option<Next> {
         while let Some(hop) = self.hops.get(look.place) {
             if hop.due > look.now || look.of_pages && !hop.is_of_page {
                 look.place += 1;
@@ -377,7 +377,12 @@ impl Prerequisites {
 
     /// The name of a host was resolved: for the one that `host` waits for, if it asked. Returns it if it cannot be
     /// requested by that.
-    pub fn resolved(&mut self, host: HostId, name: &str, answer: Result<&Arc<[IpAddr]>, Cause>) -> Option<Failed> {
+    pub(crate) fn resolved(
+        &mut self,
+        host: HostId,
+        name: &str,
+        answer: Result<&Arc<[IpAddr]>, Cause>,
+    ) -> Option<Failed> {
         let number = self.hops.iter().position(|hop| hop.has_asked(host, name))?;
         // those that waited for the same answer look for it where it is kept now
         self.look_at_names();
@@ -399,17 +404,17 @@ impl Prerequisites {
     }
 
     /// True if one may be requested now.
-    pub fn are_due(&self, now: Time) -> bool {
+    pub(crate) fn are_due(&self, now: Time) -> bool {
         self.next_due().is_some_and(|due| due <= now)
     }
 
     /// Returns when the first of them may be requested.
-    pub fn next_due(&self) -> Option<Time> {
+    pub(crate) fn next_due(&self) -> Option<Time> {
         self.hops.iter().map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
     }
 
     /// Returns when the first of those may be requested that pages ask for.
-    pub fn next_due_of_pages(&self) -> Option<Time> {
+    pub(crate) fn next_due_of_pages(&self) -> Option<Time> {
         let of_pages = self.hops.iter().filter(|hop| hop.is_of_page);
         of_pages.map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
     }

@@ -55,7 +55,7 @@ pub(super) struct Parts {
 
 impl Prerequisite {
     /// The place where it goes.
-    pub fn url(&self) -> &CanonicalUrl {
+    pub(crate) fn url(&self) -> &CanonicalUrl {
         match self {
             Prerequisite::Login(request) => &request.url,
             Prerequisite::Page(wanted) => &wanted.url,

@@ -15,14 +15,14 @@ const RECORDS_PER_PUMP: usize = 500;
 
 impl Recrawls {
     /// Returns when something may be due.
-    pub fn next_due(&self, now: Time) -> Option<Time> {
+    pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
         let next = self.wheel.next_due(now).filter(|_| self.options.is_on)?;
         // a read that is in progress wakes the engine by its end
         (!self.is_reading || next > now).then_some(next)
     }
 
     /// Hands on what is due to `stores`; returns what is to be read next of the calendar of the crawl in `dir`.
-    pub fn serve(&mut self, stores: &mut Stores, dir: &Path, now: Time) -> Result<Option<SlotRead>> {
+    pub(crate) fn serve(&mut self, stores: &mut Stores, dir: &Path, now: Time) -> Result<Option<SlotRead>> {
         if !self.options.is_on {
             return Ok(None);
         }
@@ -40,13 +40,13 @@ impl Recrawls {
     }
 
     /// A slot was read.
-    pub fn finish_read(&mut self, done: SlotDone, now: Time) -> Result<()> {
+    pub(crate) fn finish_read(&mut self, done: SlotDone, now: Time) -> Result<()> {
         self.is_reading = false;
         self.wheel.finish_read(done, now)
     }
 
     /// True if a slot is being read.
-    pub fn is_reading(&self) -> bool {
+    pub(crate) fn is_reading(&self) -> bool {
         self.is_reading
     }
 }

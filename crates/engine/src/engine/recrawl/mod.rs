@@ -73,7 +73,7 @@ pub(super) struct Recrawls {
 
 impl Recrawls {
     /// The part as `saved` and `sections` have it.
-    pub fn open(
+    pub(crate) fn open(
         options: RecrawlOptions,
         disk: &Disk,
         dir: &Path,
@@ -110,7 +110,7 @@ impl Recrawls {
     }
 
     /// Returns the figures of the calendar.
-    pub fn figures(&mut self, now: Time) -> CalendarFigures {
+    pub(crate) fn figures(&mut self, now: Time) -> CalendarFigures {
         let wheel = self.wheel.figures(now);
         let told = self.sample.figures(&self.schedule, now);
         let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
@@ -131,12 +131,12 @@ impl Recrawls {
     }
 
     /// Returns whether there are pages that wait for their next visit.
-    pub fn has_pages(&self, now: Time) -> bool {
+    pub(crate) fn has_pages(&self, now: Time) -> bool {
         self.options.is_on && self.wheel.figures(now).records > 0
     }
 
     /// Returns whether nothing of the calendar keeps the crawl from its end at `now`.
-    pub fn is_over(&self, now: Time) -> bool {
+    pub(crate) fn is_over(&self, now: Time) -> bool {
         let is_waiting = match self.options.until_fresh {
             true => self.wheel.next_due(now).is_some_and(|due| due <= now),
             false => self.wheel.figures(now).records > 0,

@@ -48,7 +48,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// The page of `key` was looked at, and is in the calendar with this.
-    pub fn note(&mut self, key: Fingerprint, host: Fingerprint, past: &Past) {
+    pub(crate) fn note(&mut self, key: Fingerprint, host: Fingerprint, past: &Past) {
         let place = mixed(key);
         if place > self.bound() {
             return;
@@ -63,12 +63,12 @@ impl Sample {
     }
 
     /// The page of `key` is in the calendar no more.
-    pub fn forget(&mut self, key: Fingerprint) {
+    pub(crate) fn forget(&mut self, key: Fingerprint) {
         self.pages.remove(&mixed(key));
     }
 
     /// Returns the figures at `now`; `None` if there is no page.
-    pub fn figures(&mut self, schedule: &Schedule, now: Time) -> Option<SampleFigures> {
+    pub(crate) fn figures(&mut self, schedule: &Schedule, now: Time) -> Option<SampleFigures> {
         if let Some((at, told)) = self.told
             && at <= now
             && now.since(at) < FIGURES_AGE_MAX
@@ -90,7 +90,7 @@ impl Sample {
     }
 
     /// True if its figures are numbers, and in their limits.
-    pub fn is_sound(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         let is_number = |page: &Page| page.history.iter().all(|figure| figure.is_finite() && figure.is_sign_positive());
         self.halved < u64::BITS && self.pages.len() <= PAGES_MAX && self.pages.values().all(is_number)
     }

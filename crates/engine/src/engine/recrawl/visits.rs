@@ -31,7 +31,7 @@ pub(in crate::engine) struct Answer {
 
 impl Answer {
     /// Takes the facts of an answer from the network, with its records and what was found in it.
-    pub fn of(response: &Response, records: &Records, findings: &Findings) -> Answer {
+    pub(crate) fn of(response: &Response, records: &Records, findings: &Findings) -> Answer {
         Answer {
             status: response.status,
             at: response.started,
@@ -58,7 +58,7 @@ pub(in crate::engine) struct Compared {
 
 impl Compared {
     /// Returns what a visit has found, in a word for crawl.log.
-    pub fn note(&self) -> Option<&'static str> {
+    pub(crate) fn note(&self) -> Option<&'static str> {
         match self.found {
             Found::Same => Some("same"),
             Found::Changed { .. } => Some("changed"),
@@ -68,7 +68,7 @@ impl Compared {
     }
 
     /// True if the page has changed since the visit before.
-    pub fn has_changed(&self) -> bool {
+    pub(crate) fn has_changed(&self) -> bool {
         matches!(self.found, Found::Changed { .. })
     }
 }
@@ -76,17 +76,17 @@ impl Compared {
 impl Recrawls {
     /// Notes that the visit of a page begins of which this was known. What came due while no process ran is no sign of
     /// too much work.
-    pub fn note_start(&mut self, past: &Past, now: Time) {
+    pub(crate) fn note_start(&mut self, past: &Past, now: Time) {
         self.schedule.note_start(past.due.max(self.opened), now);
     }
 
     /// A page ended for good without an answer: nothing is told of it any more.
-    pub fn never_due_again(&mut self, key: Fingerprint) {
+    pub(crate) fn never_due_again(&mut self, key: Fingerprint) {
         self.sample.forget(key);
     }
 
     /// Compares an answer, which is stored, with `before`.
-    pub fn compare(&self, answer: &Answer, before: Option<&Past>, stored: &StoredPage) -> Compared {
+    pub(crate) fn compare(&self, answer: &Answer, before: Option<&Past>, stored: &StoredPage) -> Compared {
         let found = self.found(answer, before, stored.not_modified);
         let unsent = before.filter(|_| stored.not_modified).map(|_| stored.payload_bytes);
         Compared { found, past: past_of(answer, before, found), at: answer.at, unsent }
@@ -112,7 +112,7 @@ impl Recrawls {
     }
 
     /// Counts a visit; `unsent` is what a 304 has saved, where it is one.
-    pub fn count(&mut self, found: Found, is_first: bool, unsent: Option<u64>) {
+    pub(crate) fn count(&mut self, found: Found, is_first: bool, unsent: Option<u64>) {
         let counts = &mut self.counts;
         counts.visits += u64::from(!is_first);
         match found {
@@ -130,7 +130,7 @@ impl Recrawls {
 
     /// Puts down when `url` is due after the visit that was `compared` with what was known `before`; says whether it is
     /// due again.
-    pub fn put_down(
+    pub(crate) fn put_down(
         &mut self,
         stores: &mut Stores,
         url: &QueuedUrl,

@@ -29,7 +29,7 @@ pub(in crate::engine) enum Verdict {
 
 impl Renderings {
     /// Judges what a page asks for, in a crawl that `is_crawling`, or stops.
-    pub fn judge(&mut self, ask: Ask, is_crawling: bool, admission: &mut Admission) -> Result<Verdict> {
+    pub(crate) fn judge(&mut self, ask: Ask, is_crawling: bool, admission: &mut Admission) -> Result<Verdict> {
         let Ask { id, url, fields } = ask;
         let Some(page) = self.pages.get_mut(&id.rendering) else { return Ok(self.refuse(Refusal::Stopping)) };
         if !is_crawling {
@@ -73,7 +73,7 @@ impl Renderings {
     }
 
     /// All who wait for `url` get this answer: returns who they are.
-    pub fn answered(&mut self, url: &CanonicalUrl, answer: &Answer, admission: &Admission) -> Vec<AskId> {
+    pub(crate) fn answered(&mut self, url: &CanonicalUrl, answer: &Answer, admission: &Admission) -> Vec<AskId> {
         if let Answer::Refused(refusal) = answer
             && *refusal != Refusal::Stopping
         {
@@ -90,7 +90,7 @@ impl Renderings {
     }
 
     /// The queue of the page of a rendering.
-    pub fn host_of(&self, rendering: u64) -> HostId {
+    pub(crate) fn host_of(&self, rendering: u64) -> HostId {
         self.pages.get(&rendering).map_or(HostId::NONE, |page| page.host)
     }
 }

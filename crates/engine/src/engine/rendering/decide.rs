@@ -201,7 +201,7 @@ impl RenderPatterns {
     }
 
     /// Returns whether the page of `url` is to be rendered.
-    pub fn wish(&mut self, keys: &KeyMaker, origin: Fingerprint, url: &str) -> RenderWish {
+    pub(crate) fn wish(&mut self, keys: &KeyMaker, origin: Fingerprint, url: &str) -> RenderWish {
         let patterns = Patterns::of(keys, origin, url);
         self.pages += 1;
         let clock = self.clock;
@@ -264,7 +264,7 @@ impl RenderPatterns {
 
     /// A page of `url` was rendered, and showed `after` where it had shown `before`. `is_try`: to see whether its
     /// pattern needs it.
-    pub fn learn(
+    pub(crate) fn learn(
         &mut self,
         keys: &KeyMaker,
         origin: Fingerprint,
@@ -295,7 +295,7 @@ impl RenderPatterns {
     }
 
     /// A page was tried and could not be rendered: that is a try in vain.
-    pub fn failed(&mut self, origin: Fingerprint, is_try: bool) {
+    pub(crate) fn failed(&mut self, origin: Fingerprint, is_try: bool) {
         self.end_try(origin, is_try, false);
         self.forget();
     }

@@ -123,13 +123,13 @@ impl RenderState {
 
 impl Renderings {
     /// The renderings of a crawl that goes on from `state`.
-    pub fn new(state: RenderState) -> Renderings {
+    pub(crate) fn new(state: RenderState) -> Renderings {
         let RenderState { patterns, figures } = state;
         Renderings { patterns, figures, ..Renderings::default() }
     }
 
     /// Encodes the state for a checkpoint; empty where nothing was ever rendered.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         if self.patterns.is_empty() && self.figures.are_none() {
             return Vec::new();
         }
@@ -138,19 +138,19 @@ impl Renderings {
     }
 
     /// The figures of this moment; none where nothing was ever rendered.
-    pub fn figures(&self) -> Option<RenderFigures> {
+    pub(crate) fn figures(&self) -> Option<RenderFigures> {
         let figures = RenderFigures { under_way: self.pages.len() as u64, ..self.figures };
         (!figures.are_none()).then_some(figures)
     }
 
     /// True if none is in progress.
-    pub fn are_none(&self) -> bool {
+    pub(crate) fn are_none(&self) -> bool {
         self.pages.is_empty()
     }
 
     /// Returns whether another page may be begun that may have to be rendered, in addition to `pages` that are rendered
     /// at once.
-    pub fn has_room(&self, pages: usize) -> bool {
+    pub(crate) fn has_room(&self, pages: usize) -> bool {
         self.pages.len() < pages + WAITING_MAX && self.bytes < WAITING_BYTES_MAX
     }
 }

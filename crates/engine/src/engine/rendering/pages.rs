@@ -35,7 +35,7 @@ pub(in crate::engine) struct Abandoned {
 
 impl Renderings {
     /// Returns whether the page of `url` is to be rendered, whose site is rendered by this mode.
-    pub fn wish(&mut self, mode: RenderMode, url: &QueuedUrl, admission: &Admission) -> RenderWish {
+    pub(crate) fn wish(&mut self, mode: RenderMode, url: &QueuedUrl, admission: &Admission) -> RenderWish {
         // what is embedded from elsewhere is no page of its own
         match mode {
             _ if url.hops.embeds() > 0 && !admission.scope.takes_in(&queued_url(&url.url)) => RenderWish::No,
@@ -47,7 +47,7 @@ impl Renderings {
 
     /// A page is to be rendered, which `worker` has fetched: returns the job, unless it waits for what comes of another
     /// one.
-    pub fn begin(&mut self, mut processed: Processed, worker: u32, keys: &KeyMaker) -> Option<RenderJob> {
+    pub(crate) fn begin(&mut self, mut processed: Processed, worker: u32, keys: &KeyMaker) -> Option<RenderJob> {
         let Target::Page { url, .. } = &processed.job.target else { return None };
         let (number, bytes) = (self.next, processed.response.body.len());
         let in_progress = InProgress {
@@ -112,7 +112,13 @@ impl Renderings {
 
     /// A rendering has ended as `rendered` says, of the page that `processed` asked for. In a crawl that `holds_still`,
     /// a page that still waits for something is put off.
-    pub fn end(&mut self, processed: &Processed, rendered: &Rendered, holds_still: bool, keys: &KeyMaker) -> Ended {
+    pub(crate) fn end(
+        &mut self,
+        processed: &Processed,
+        rendered: &Rendered,
+        holds_still: bool,
+        keys: &KeyMaker,
+    ) -> Ended {
         let Some(ended) = self.pages.remove(&rendered.number) else {
             return Ended { page: EndedPage::Unknown, jobs: Vec::new() };
         };
@@ -151,7 +157,7 @@ impl Renderings {
     }
 
     /// The crawl stops: no rendering goes on. Returns the pages that waited for a trial, which are put back at once.
-    pub fn give_up(&mut self) -> Vec<Abandoned> {
+    pub(crate) fn give_up(&mut self) -> Vec<Abandoned> {
         for page in self.pages.values_mut().filter(|page| page.open > 0) {
             page.is_given_up = true;
         }

@@ -179,7 +179,7 @@ struct Window {
 
 impl Controller {
     /// A search between [`WORKERS_MIN`] and `most`.
-    pub fn new(most: usize) -> Controller {
+    pub(crate) fn new(most: usize) -> Controller {
         let start = WORKERS_START.min(most);
         Controller {
             start,
@@ -200,27 +200,27 @@ impl Controller {
     }
 
     /// Workers that there are now.
-    pub fn workers(&self) -> usize {
+    pub(crate) fn workers(&self) -> usize {
         self.workers
     }
 
     /// Returns why there are not more.
-    pub fn bound(&self) -> WorkersBound {
+    pub(crate) fn bound(&self) -> WorkersBound {
         self.bound
     }
 
     /// Most workers that there may be.
-    pub fn most(&self) -> usize {
+    pub(crate) fn most(&self) -> usize {
         self.most
     }
 
     /// Notes what is short from now on.
-    pub fn press(&mut self, pressure: Pressure) {
+    pub(crate) fn press(&mut self, pressure: Pressure) {
         self.pressure = pressure;
     }
 
     /// Counts a request that ends at `now`, had its worker for `held`, and brought `bytes` bytes.
-    pub fn ended(&mut self, kind: Kind, held: Duration, bytes: u64, now: Time) {
+    pub(crate) fn ended(&mut self, kind: Kind, held: Duration, bytes: u64, now: Time) {
         if now >= self.window.since {
             let (held_s, counted_s) = (held.as_secs_f64(), now.since(self.window.since).as_secs_f64());
             let ended = &mut self.window.ended;
@@ -233,7 +233,7 @@ impl Controller {
 
     /// Takes note that `busy` workers are busy at `now`; `is_short` says whether none is free although a host is ready.
     /// Returns whether the number has changed.
-    pub fn look(&mut self, busy: usize, is_short: bool, now: Time) -> bool {
+    pub(crate) fn look(&mut self, busy: usize, is_short: bool, now: Time) -> bool {
         let window = &mut self.window;
         if window.is_short && now > window.since {
             window.short += now.since(window.looked.max(window.since));

@@ -40,7 +40,7 @@ pub struct Rates {
 
 impl Rates {
     /// Limits of `requests_per_second` and `bytes_per_second`; one that is not set does not limit.
-    pub fn new(clock: Arc<dyn Clock>, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) -> Self {
         Rates { limits: Mutex::new(Limits::new(clock, (requests_per_second, bytes_per_second), 1)) }
     }
 
@@ -50,7 +50,7 @@ impl Rates {
 
     /// Other limits from now on; what was received and is not paid for stays a debt. Each engine may say so: it is done
     /// once.
-    pub fn renew(&self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
+    pub(crate) fn renew(&self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
         let mut limits = self.lock();
         let machines = limits.machines;
         limits.change((requests_per_second, bytes_per_second), machines);
@@ -64,7 +64,7 @@ impl Rates {
     }
 
     /// `count` bytes have come.
-    pub fn received(&self, count: u64) {
+    pub(crate) fn received(&self, count: u64) {
         let mut limits = self.lock();
         if limits.bytes.is_some() {
             limits.debt_bytes = limits.debt_bytes.saturating_add(count);
@@ -72,13 +72,13 @@ impl Rates {
     }
 
     /// Takes the right to make one request, or says when to ask again.
-    pub fn request(&self) -> Result<(), Time> {
+    pub(crate) fn request(&self) -> Result<(), Time> {
         self.lock().request()
     }
 
     /// A right that was taken and is not used now: the next one that is asked for. One is kept for the process, not one
     /// for each engine, or all of them would be used at once some day.
-    pub fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         self.lock().has_spare = true;
     }
 }

@@ -55,7 +55,7 @@ pub(super) struct Requests {
 
 impl Requests {
     /// None yet.
-    pub fn new(
+    pub(crate) fn new(
         slots: Arc<SlotPool>,
         rates: Arc<Rates>,
         lease: Option<Arc<dyn Lease>>,
@@ -77,61 +77,61 @@ impl Requests {
     }
 
     /// Pauses the crawl, or lets it go on.
-    pub fn pause(&mut self, pause: bool) {
+    pub(crate) fn pause(&mut self, pause: bool) {
         self.is_paused = pause;
     }
 
     /// True if somebody has paused the crawl.
-    pub fn is_paused(&self) -> bool {
+    pub(crate) fn is_paused(&self) -> bool {
         self.is_paused
     }
 
     /// Holds all requests back until the checkpoint `number` is durable.
-    pub fn hold_until(&mut self, number: u64) {
+    pub(crate) fn hold_until(&mut self, number: u64) {
         self.held_until = number;
     }
 
     /// Returns whether nobody holds requests back now that the checkpoint `durable` is durable.
-    pub fn are_wanted(&self, durable: u64) -> bool {
+    pub(crate) fn are_wanted(&self, durable: u64) -> bool {
         !self.is_paused && durable >= self.held_until && self.lease.as_ref().is_none_or(|lease| lease.holds())
     }
 
     /// Other rates from now on.
-    pub fn renew_limits(&mut self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
+    pub(crate) fn renew_limits(&mut self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
         self.rates.renew(requests_per_second, bytes_per_second);
         self.limited_until = Time::ZERO;
     }
 
     /// Returns whether one more may begin, as far as slots and rates go: then a slot is reserved for it.
-    pub fn may_begin(&self, now: Time) -> bool {
+    pub(crate) fn may_begin(&self, now: Time) -> bool {
         now >= self.limited_until && self.slots.reserve(now)
     }
 
     /// Reserves a slot, unless that is done; says whether there is one now.
-    pub fn has_slot(&self, now: Time) -> bool {
+    pub(crate) fn has_slot(&self, now: Time) -> bool {
         self.slots.reserve(now)
     }
 
     /// All has begun that can at `now`: a slot that is reserved and was not needed is for other engines.
     /// Hosts may be ready all the same.
-    pub fn settle(&mut self, has_ready: bool, now: Time) {
+    pub(crate) fn settle(&mut self, has_ready: bool, now: Time) {
         self.give_back_right();
         self.slots.settle(has_ready, now);
     }
 
     /// None is to begin for the time being, and so no slot is waited for.
-    pub fn stand_back(&mut self) {
+    pub(crate) fn stand_back(&mut self) {
         self.give_back_right();
         self.slots.stand_back();
     }
 
     /// Returns how many more may begin that are likely to stay silent.
-    pub fn slots_for_suspects(&self, now: Time) -> usize {
+    pub(crate) fn slots_for_suspects(&self, now: Time) -> usize {
         self.slots.slots_for_suspects(now)
     }
 
     /// Takes the right to one request, unless it is there; says whether it is now.
-    pub fn take_right(&mut self) -> bool {
+    pub(crate) fn take_right(&mut self) -> bool {
         if !self.has_right {
             match self.rates.request() {
                 Ok(()) => self.has_right = true,
@@ -148,102 +148,102 @@ impl Requests {
     }
 
     /// The right is used by a request.
-    pub fn use_right(&mut self) {
+    pub(crate) fn use_right(&mut self) {
         self.has_right = false;
     }
 
     /// A look-up for `host` begins, or a request that no URL of it waits for.
-    pub fn begin(&mut self, host: HostId, contact: Contact, now: Time) {
+    pub(crate) fn begin(&mut self, host: HostId, contact: Contact, now: Time) {
         self.slots.begin(host, contact, now);
     }
 
     /// The request `job` begins.
-    pub fn begin_fetch(&mut self, job: &FetchJob, contact: Contact, now: Time) {
+    pub(crate) fn begin_fetch(&mut self, job: &FetchJob, contact: Contact, now: Time) {
         self.pages += u64::from(matches!(job.target, Target::Page { .. }));
         self.requisites += u64::from(is_requisite(job));
         self.slots.begin(job.host, contact, now);
     }
 
     /// A look-up for `host` has ended; the number of the worker that made it.
-    pub fn end(&mut self, host: HostId, now: Time) -> u32 {
+    pub(crate) fn end(&mut self, host: HostId, now: Time) -> u32 {
         self.slots.end(host, Kind::LookUp, 0, now)
     }
 
     /// The request `job` has ended, and brought so many bytes; the number of the worker that made it.
-    pub fn end_fetch(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
+    pub(crate) fn end_fetch(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
         self.end_page(job);
         self.leave_slot(job, bytes, now)
     }
 
     /// A page that had left its slot is not in progress any more.
-    pub fn end_page(&mut self, job: &FetchJob) {
+    pub(crate) fn end_page(&mut self, job: &FetchJob) {
         self.pages -= u64::from(matches!(job.target, Target::Page { .. }));
         self.requisites -= u64::from(is_requisite(job));
     }
 
     /// The request `job` has ended, and its page is in progress still.
-    pub fn leave_slot(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
+    pub(crate) fn leave_slot(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
         let is_page = matches!(job.target, Target::Page { .. });
         let kind = if is_page { Kind::Page } else { Kind::Robots };
         self.slots.end(job.host, kind, bytes, now)
     }
 
     /// An answer came: `bytes`, and how long that took where it says what is usual.
-    pub fn answered(&mut self, bytes: u64, usual: Option<Duration>) {
+    pub(crate) fn answered(&mut self, bytes: u64, usual: Option<Duration>) {
         usual.into_iter().for_each(|duration| self.slots.learn(duration));
         self.rates.received(bytes);
     }
 
     /// Workers of the process, where their number is found.
-    pub fn workers(&self) -> Option<Workers> {
+    pub(crate) fn workers(&self) -> Option<Workers> {
         self.slots.workers()
     }
 
     /// Requests and look-ups that are in progress.
-    pub fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         self.slots.len()
     }
 
     /// Pages among them, with what these embed.
-    pub fn pages(&self) -> u64 {
+    pub(crate) fn pages(&self) -> u64 {
         self.pages
     }
 
     /// Pages among them that `crawl.max_pages` counts: without what pages embed.
-    pub fn counted_pages(&self) -> u64 {
+    pub(crate) fn counted_pages(&self) -> u64 {
         self.pages - self.requisites
     }
 
     /// True if most workers of the process have nothing to do.
-    pub fn are_few(&self, now: Time) -> bool {
+    pub(crate) fn are_few(&self, now: Time) -> bool {
         let (busy, workers) = self.slots.busy(now);
         busy < workers / 2
     }
 
     /// True if nearly all workers of the process are busy.
-    pub fn are_many(&self, now: Time) -> bool {
+    pub(crate) fn are_many(&self, now: Time) -> bool {
         let (busy, workers) = self.slots.busy(now);
         busy >= workers - workers / 8
     }
 
     /// True if no worker of the process is free.
-    pub fn are_all_busy(&self, now: Time) -> bool {
+    pub(crate) fn are_all_busy(&self, now: Time) -> bool {
         let (busy, workers) = self.slots.busy(now);
         busy >= workers
     }
 
     /// True if the configured rates permitted nothing when a request was wanted, and do not yet.
-    pub fn are_limited(&self, now: Time) -> bool {
+    pub(crate) fn are_limited(&self, now: Time) -> bool {
         now < self.limited_until
     }
 
     /// True if a worker is free, and could begin a request.
-    pub fn are_spare(&self, now: Time) -> bool {
+    pub(crate) fn are_spare(&self, now: Time) -> bool {
         !self.are_all_busy(now) && !self.are_limited(now)
     }
 
     /// Returns when the next request may begin, of which those who want it say that it is due at `due`.
-    pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
+    pub(crate) fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
         let next = match self.slots.ask(now) {
             true => due(),
             // anyone who is due has to wait for an answer, or until a request is slow
@@ -255,7 +255,7 @@ impl Requests {
     }
 
     /// Returns a seed for the ids of records that nobody has to know again.
-    pub fn id_seed(&mut self) -> u128 {
+    pub(crate) fn id_seed(&mut self) -> u128 {
         self.rng.u128(..)
     }
 }

@@ -74,7 +74,7 @@ pub(super) struct OwnSlots {
 
 impl SlotPool {
     /// A pool with the slots of `options`, and nobody who uses them.
-    pub fn new(options: SlotOptions) -> Self {
+    pub(crate) fn new(options: SlotOptions) -> Self {
         let controller = options.workers_most.map(Controller::new);
         let workers = controller.as_ref().map_or(options.workers, Controller::workers);
         let slots = Slots::new(SlotOptions { workers, ..options });
@@ -90,7 +90,7 @@ impl SlotPool {
     }
 
     /// Workers, where their number is found.
-    pub fn workers(&self) -> Option<Workers> {
+    pub(crate) fn workers(&self) -> Option<Workers> {
         let shared = self.lock();
         let found = shared.controller.as_ref()?;
         Some(Workers { now: found.workers() as u64, most: found.most() as u64, bound: found.bound() })
@@ -103,7 +103,7 @@ impl SlotPool {
 
 impl OwnSlots {
     /// The slots of one more engine, which is woken by `wake`.
-    pub fn join(pool: Arc<SlotPool>, wake: Waker) -> OwnSlots {
+    pub(crate) fn join(pool: Arc<SlotPool>, wake: Waker) -> OwnSlots {
         let mut shared = pool.lock();
         let engine = shared.joined;
         shared.joined += 1;
@@ -121,24 +121,24 @@ impl OwnSlots {
 
     /// Reserves a slot for the next request, unless that is done; says whether there is one now. Otherwise this engine
     /// waits from now on.
-    pub fn reserve(&self, now: Time) -> bool {
+    pub(crate) fn reserve(&self, now: Time) -> bool {
         self.pool.lock().reserve(self.engine, now)
     }
 
     /// Returns whether there is a slot for this engine; otherwise it waits from now on.
-    pub fn ask(&self, now: Time) -> bool {
+    pub(crate) fn ask(&self, now: Time) -> bool {
         self.pool.lock().ask(self.engine, now)
     }
 
     /// This engine has looked at all that it could do at `now`, and may still have a host ready: what it has not used
     /// is for others, who are woken.
-    pub fn settle(&self, has_work: bool, now: Time) {
+    pub(crate) fn settle(&self, has_work: bool, now: Time) {
         let woken = self.pool.lock().settle(self.engine, has_work, now);
         woken.iter().for_each(|wake| wake());
     }
 
     /// This engine wants no slot for the time being.
-    pub fn stand_back(&self) {
+    pub(crate) fn stand_back(&self) {
         let mut shared = self.pool.lock();
         shared.release(self.engine);
         let own = shared.member(self.engine);
@@ -146,7 +146,7 @@ impl OwnSlots {
     }
 
     /// A request begins, in the slot that is reserved for it unless it takes none.
-    pub fn begin(&mut self, host: HostId, contact: Contact, now: Time) {
+    pub(crate) fn begin(&mut self, host: HostId, contact: Contact, now: Time) {
         self.in_progress += 1;
         let mut shared = self.pool.lock();
         shared.slots.begin(self.engine, host, contact, now);
@@ -154,7 +154,7 @@ impl OwnSlots {
     }
 
     /// The request for `host` has ended, and brought `bytes` bytes; the number of the worker that made it.
-    pub fn end(&mut self, host: HostId, kind: Kind, bytes: u64, now: Time) -> u32 {
+    pub(crate) fn end(&mut self, host: HostId, kind: Kind, bytes: u64, now: Time) -> u32 {
         self.in_progress -= 1;
         let mut shared = self.pool.lock();
         let (worker, held) = shared.slots.end(self.engine, host, now);
@@ -165,38 +165,38 @@ impl OwnSlots {
     }
 
     /// Workers of the process, where their number is found.
-    pub fn workers(&self) -> Option<Workers> {
+    pub(crate) fn workers(&self) -> Option<Workers> {
         self.pool.workers()
     }
 
     /// An answer took `duration`.
-    pub fn learn(&self, duration: Duration) {
+    pub(crate) fn learn(&self, duration: Duration) {
         self.pool.lock().slots.learn(duration);
     }
 
     /// Requests of this engine that are in progress, slow ones included.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.in_progress
     }
 
     /// Workers of the process that are busy, and how many there are.
-    pub fn busy(&self, now: Time) -> (usize, usize) {
+    pub(crate) fn busy(&self, now: Time) -> (usize, usize) {
         let shared = self.pool.lock();
         (shared.slots.busy(now), shared.slots.workers())
     }
 
     /// True if other engines use the same slots.
-    pub fn are_shared(&self) -> bool {
+    pub(crate) fn are_shared(&self) -> bool {
         self.pool.lock().members.len() > 1
     }
 
     /// Returns when a slot becomes free without an answer, if that can be.
-    pub fn free_at(&self, now: Time) -> Option<Time> {
+    pub(crate) fn free_at(&self, now: Time) -> Option<Time> {
         self.pool.lock().slots.free_at(now)
     }
 
     /// Returns how many more may begin that are likely to stay silent.
-    pub fn slots_for_suspects(&self, now: Time) -> usize {
+    pub(crate) fn slots_for_suspects(&self, now: Time) -> usize {
         self.pool.lock().slots.slots_for_suspects(now)
     }
 }

@@ -79,7 +79,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub fn new(options: SlotOptions) -> Slots {
+    pub(crate) fn new(options: SlotOptions) -> Slots {
         let usual_s = options.slow_after.as_secs_f64() / SLOW_FACTOR;
         Slots {
             options,
@@ -93,18 +93,18 @@ impl Slots {
     }
 
     /// Workers that there are.
-    pub fn workers(&self) -> usize {
+    pub(crate) fn workers(&self) -> usize {
         self.options.workers
     }
 
     /// Other workers from now on. Those that are busy beyond their number end what they do.
-    pub fn set_workers(&mut self, workers: usize) {
+    pub(crate) fn set_workers(&mut self, workers: usize) {
         self.options.workers = workers;
     }
 
     /// A request of `engine` for `host` begins. A host has one look-up or robots.txt at a time, and pages have a flight
     /// each, so that no two requests of an engine have the same id.
-    pub fn begin(&mut self, engine: u32, host: HostId, contact: Contact, now: Time) {
+    pub(crate) fn begin(&mut self, engine: u32, host: HostId, contact: Contact, now: Time) {
         let worker = self.free.pop().map_or(self.numbered + 1, |Reverse(worker)| worker);
         self.numbered = self.numbered.max(worker);
         let running = Running { began: now, engine, host, worker };
@@ -118,7 +118,7 @@ impl Slots {
 
     /// Returns how many more may begin that are likely to stay silent. Without places for slow ones they are like all
     /// others.
-    pub fn slots_for_suspects(&self, now: Time) -> usize {
+    pub(crate) fn slots_for_suspects(&self, now: Time) -> usize {
         let slow = self.options.slow;
         match slow {
             0 => usize::MAX,
@@ -128,7 +128,7 @@ impl Slots {
 
     /// The request of `engine` for `host` has ended; the number of the worker that made it, 1 and upwards, and for how
     /// long it was one, if it was.
-    pub fn end(&mut self, engine: u32, host: HostId, now: Time) -> (u32, Option<Duration>) {
+    pub(crate) fn end(&mut self, engine: u32, host: HostId, now: Time) -> (u32, Option<Duration>) {
         let (ended, held_at_most) = self.remove(engine, host);
         debug_assert!(ended.is_some(), "what ends has begun");
         let Some(Running { began, worker, .. }) = ended else { return (0, None) };
@@ -150,7 +150,7 @@ impl Slots {
     }
 
     /// All requests of `engine` are over, for it is gone.
-    pub fn end_all(&mut self, engine: u32) {
+    pub(crate) fn end_all(&mut self, engine: u32) {
         let Slots { under_way, first_contacts, suspects, free, .. } = self;
         let mut keep = |running: &Running| {
             let others = running.engine != engine;
@@ -163,23 +163,23 @@ impl Slots {
     }
 
     /// An answer took `duration`.
-    pub fn learn(&mut self, duration: Duration) {
+    pub(crate) fn learn(&mut self, duration: Duration) {
         let step = if duration.as_secs_f64() > self.usual_s { STEP } else { 1.0 / STEP };
         self.usual_s = (self.usual_s * step).clamp(USUAL_S.0, USUAL_S.1);
     }
 
     /// Requests in progress, slow ones included.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.under_way.len() + self.first_contacts.len() + self.suspects.len()
     }
 
     /// Workers that are taken.
-    pub fn busy(&self, now: Time) -> usize {
+    pub(crate) fn busy(&self, now: Time) -> usize {
         self.len() - self.slow(now)
     }
 
     /// Requests of `engine` that are not slow, and so hold a worker in any case.
-    pub fn held(&self, engine: u32, now: Time) -> usize {
+    pub(crate) fn held(&self, engine: u32, now: Time) -> usize {
         let of = |line: &VecDeque<Running>, after| {
             line.range(late(line, now, after)..).filter(|running| running.engine == engine).count()
         };
@@ -187,7 +187,7 @@ impl Slots {
     }
 
     /// Returns when a worker becomes free without an answer, if that can be.
-    pub fn free_at(&self, now: Time) -> Option<Time> {
+    pub(crate) fn free_at(&self, now: Time) -> Option<Time> {
         if self.slow(now) >= self.options.slow {
             return None;
         }

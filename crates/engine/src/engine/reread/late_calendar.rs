@@ -23,13 +23,13 @@ const SORT_BYTES: usize = 64 << 20;
 const NUMBER_BYTES: usize = 8;
 
 /// The pages of an archive, on their way into a calendar that is new.
-pub struct LateCalendar<'a> {
+pub(crate) struct LateCalendar<'a> {
     pub admission: &'a mut Admission,
 }
 
 impl LateCalendar<'_> {
     /// Puts them there, up to those that are replayed, where the calendar begins late.
-    pub fn fill(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
+    pub(crate) fn fill(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
         let is_wanted =
             self.admission.recrawls.as_mut().is_some_and(|recrawls| std::mem::take(&mut recrawls.begins_late));
         if !is_wanted || self.admission.container.pages() == 0 {

@@ -124,7 +124,7 @@ impl Links {
 }
 
 /// The domains of seeds, and links of archived pages on their way to the store of pairs.
-pub struct LateSupport<'a, 'f> {
+pub(crate) struct LateSupport<'a, 'f> {
     pub admission: &'a mut Admission,
     /// Finds links.
     pub find: &'a mut Find<'f>,
@@ -155,7 +155,7 @@ impl LateSupport<'_, '_> {
 
     /// Notes seeds, and counts the links of archived pages where that was not done when they came: up to those that are
     /// replayed.
-    pub fn run(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
+    pub(crate) fn run(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
         self.note_seeds()?;
         if !std::mem::take(&mut self.admission.stores.support_begins_late) || self.admission.container.pages() == 0 {
             return Ok(());

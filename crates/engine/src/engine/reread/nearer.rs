@@ -19,7 +19,7 @@ use crate::web::url::CanonicalUrl;
 const READ_AT_ONCE: usize = 16;
 
 /// Pages that wait to be read again, and the archive that has them.
-pub struct NearerPages<'a, 'f> {
+pub(crate) struct NearerPages<'a, 'f> {
     admission: &'a mut Admission,
     archive: Reader,
     find: &'a mut Find<'f>,
@@ -27,13 +27,13 @@ pub struct NearerPages<'a, 'f> {
 
 impl<'a, 'f> NearerPages<'a, 'f> {
     /// Opens the archive; `find` finds the links of pages.
-    pub fn open(admission: &'a mut Admission, find: &'a mut Find<'f>) -> Result<Self> {
+    pub(crate) fn open(admission: &'a mut Admission, find: &'a mut Find<'f>) -> Result<Self> {
         let archive = Reader::open(admission.home.disk.clone(), &admission.home.dir.join(layout::PAGES))?;
         Ok(NearerPages { admission, archive, find })
     }
 
     /// Reads some of them.
-    pub fn read_some(&mut self) -> Result<()> {
+    pub(crate) fn read_some(&mut self) -> Result<()> {
         for _ in 0..READ_AT_ONCE {
             let Some((key, depth)) = self.admission.stores.sink.depths.take_waiting() else { break };
             match self.read(key, depth) {

@@ -44,7 +44,7 @@ pub struct Replay<'a, 'f> {
 
 impl Replay<'_, '_> {
     /// Replays everything that `recovery` finds; returns the number of pages.
-    pub fn run(&mut self, mut recovery: Recovery, progress: &mut StartProgress<'_>) -> Result<u64> {
+    pub(crate) fn run(&mut self, mut recovery: Recovery, progress: &mut StartProgress<'_>) -> Result<u64> {
         let mut pages = 0;
         while let Some(page) = recovery.next(&mut self.admission.container)? {
             self.admission.stores.sink.now = self.admission.clock.now();

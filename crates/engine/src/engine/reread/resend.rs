@@ -17,7 +17,7 @@ use crate::record::layout;
 use crate::web::url::CanonicalUrl;
 
 /// The links of archived pages, on their way to other shards again.
-pub struct Resend<'a, 'f> {
+pub(crate) struct Resend<'a, 'f> {
     pub admission: &'a mut Admission,
     /// Finds links.
     pub find: &'a mut Find<'f>,
@@ -26,7 +26,7 @@ pub struct Resend<'a, 'f> {
 impl Resend<'_, '_> {
     /// Sends them, if the last checkpoint says so; returns of how many pages. `progress` hears of pages done and pages
     /// in all.
-    pub fn run(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
+    pub(crate) fn run(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
         if !self.admission.exchange.as_ref().is_some_and(|exchange| exchange.resends()) {
             return Ok(0);
         }

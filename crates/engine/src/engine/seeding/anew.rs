@@ -20,7 +20,7 @@ use crate::record::Finish;
 
 /// The bad answers of before that a start asks for again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recheck {
+pub(crate) struct Recheck {
     /// Bad answers of before are not believed.
     pub since: Time,
     /// The settings by which names were resolved.
@@ -52,7 +52,7 @@ impl Recheck {
 }
 
 /// Returns whether a seed ended because its name could not be resolved, or only to addresses that were refused.
-pub fn is_of_its_name(status: &SeedStatus) -> bool {
+pub(crate) fn is_of_its_name(status: &SeedStatus) -> bool {
     let names = [Failure::NoSuchHost, Failure::Dns, Failure::PrivateAddress].map(|failure| failure.to_string());
     match status {
         SeedStatus::Failed(why) | SeedStatus::Dropped(why) => {

@@ -31,7 +31,7 @@ pub(in crate::engine) struct Intake {
 
 impl Intake {
     /// Gives the seeds of this run their numbers.
-    pub fn number(table: &mut SeedTable, seeds: impl Iterator<Item = Seed>) -> Result<Intake> {
+    pub(crate) fn number(table: &mut SeedTable, seeds: impl Iterator<Item = Seed>) -> Result<Intake> {
         let backlog = table.admitted()..table.len();
         let number = |seed: Seed| table.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()));
         let listed = seeds.map(number).collect::<Result<Vec<u32>>>()?;
@@ -39,41 +39,41 @@ impl Intake {
     }
 
     /// The crawl has so many seeds now: the new ones come behind all others.
-    pub fn extend(&mut self, seeds: u32) {
+    pub(crate) fn extend(&mut self, seeds: u32) {
         let start = if self.backlog.is_empty() { self.backlog.end } else { self.backlog.start };
         self.backlog = start..seeds;
     }
 
     /// Lets the seeds in; says how many those of this run are.
-    pub fn begin(&mut self) -> usize {
+    pub(crate) fn begin(&mut self) -> usize {
         self.begun = true;
         self.listed.len()
     }
 
     /// Lets `listed` in, to be fetched again although they were seen; then those of earlier runs.
-    pub fn begin_forced(&mut self, listed: Vec<u32>) {
+    pub(crate) fn begin_forced(&mut self, listed: Vec<u32>) {
         *self =
             Intake { listed, taken: 0, backlog: self.backlog.clone(), begun: true, again: Vec::new(), forced: true };
     }
 
     /// Lets these in before all that wait, to be fetched again although they were seen.
-    pub fn fetch_again(&mut self, seeds: impl DoubleEndedIterator<Item = u32>) {
+    pub(crate) fn fetch_again(&mut self, seeds: impl DoubleEndedIterator<Item = u32>) {
         let waiting = std::mem::take(&mut self.again);
         self.again = seeds.rev().chain(waiting).collect();
     }
 
     /// The seeds of this run that were not let in.
-    pub fn take_listed(&mut self) -> Vec<u32> {
+    pub(crate) fn take_listed(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.listed)
     }
 
     /// The seeds of this run, by number.
-    pub fn listed(&self) -> &[u32] {
+    pub(crate) fn listed(&self) -> &[u32] {
         &self.listed
     }
 
     /// True if there are seeds that `pump` has to admit.
-    pub fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.begun && !self.is_empty()
     }
 
@@ -83,12 +83,12 @@ impl Intake {
     }
 
     /// True if some of them have to be in, and durable, before any request is made.
-    pub fn holds_requests(&self) -> bool {
+    pub(crate) fn holds_requests(&self) -> bool {
         self.is_waiting() && (self.forced || !self.again.is_empty())
     }
 
     /// The next one, and whether it is fetched again.
-    pub fn next(&mut self) -> Option<(u32, bool)> {
+    pub(crate) fn next(&mut self) -> Option<(u32, bool)> {
         if let Some(number) = self.again.pop() {
             return Some((number, true));
         }
@@ -102,7 +102,7 @@ impl Intake {
     }
 
     /// Gives the memory of the list back, when every seed is in.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         if self.is_empty() {
             (self.listed, self.taken) = (Vec::new(), 0);
         }

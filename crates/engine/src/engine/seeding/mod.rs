@@ -33,14 +33,14 @@ pub(super) struct Seeding {
 
 impl Seeding {
     /// The seeding of a run behind one that left the crawl like `past`, with this last round.
-    pub fn new(intake: Intake, round: Round, anew: Recheck, past: Past) -> Seeding {
+    pub(crate) fn new(intake: Intake, round: Round, anew: Recheck, past: Past) -> Seeding {
         let killed_in_round = past == Past::Killed && round.running;
         Seeding { intake, round: Round { running: false, ..round }, anew, past, killed_in_round, lists_again: 0 }
     }
 
     /// Begins a round for the seeds of these numbers, or goes on with the last one; `key_bytes` is the length of
     /// key.dat.
-    pub fn begin_round(&mut self, listed: &[u32], seeds: &SeedTable, key_bytes: u64) -> Refetch {
+    pub(crate) fn begin_round(&mut self, listed: &[u32], seeds: &SeedTable, key_bytes: u64) -> Refetch {
         let goes_on = self.round_goes_on(listed, seeds);
         if !goes_on {
             self.round.number += 1;
@@ -51,7 +51,7 @@ impl Seeding {
     }
 
     /// Returns which of the seeds of these numbers the round, which runs, does not have yet.
-    pub fn in_round(&self, listed: &[u32], seeds: &SeedTable, goes_on: bool) -> Refetch {
+    pub(crate) fn in_round(&self, listed: &[u32], seeds: &SeedTable, goes_on: bool) -> Refetch {
         let round = self.round.number;
         let mut new: Vec<u32> = listed.iter().copied().filter(|&seed| seeds.round_of(seed) != round).collect();
         new.sort_unstable();
@@ -60,11 +60,11 @@ impl Seeding {
     }
 
     /// Another shard has begun the round `number`: what lies in key.dat behind this moment belongs to it.
-    pub fn enter_round(&mut self, number: u32, key_bytes: u64) {
+    pub(crate) fn enter_round(&mut self, number: u32, key_bytes: u64) {
         self.round = Round { number, from: key_bytes, running: true };
     }
 
-    pub fn round_goes_on(&self, listed: &[u32], seeds: &SeedTable) -> bool {
+    pub(crate) fn round_goes_on(&self, listed: &[u32], seeds: &SeedTable) -> bool {
         let is_left = || listed.iter().any(|&seed| seeds.waits_in_round(seed, self.round.number));
         match self.past {
             _ if self.round.number == 0 => false,

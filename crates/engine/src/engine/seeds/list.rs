@@ -206,7 +206,7 @@ impl SeedList {
     }
 
     /// The seed `number`, as it was listed.
-    pub fn get(&mut self, number: u32) -> Result<Option<ListedSeed>> {
+    pub(crate) fn get(&mut self, number: u32) -> Result<Option<ListedSeed>> {
         match (number as usize) < self.places.len() {
             true => Ok(Some(self.listed(number)?)),
             false => Ok(None),
@@ -214,12 +214,12 @@ impl SeedList {
     }
 
     /// Returns whether the line of the seed `number` may mean another URL too.
-    pub fn has_fallback(&self, number: u32) -> bool {
+    pub(crate) fn has_fallback(&self, number: u32) -> bool {
         self.places.get(number as usize).is_some_and(|place| place.has_fallback())
     }
 
     /// Seeds below `origin` whose lines may mean another URL too, in the order of their numbers.
-    pub fn guesses_at(&mut self, origin: &str) -> Result<Vec<u32>> {
+    pub(crate) fn guesses_at(&mut self, origin: &str) -> Result<Vec<u32>> {
         let mut found = Vec::new();
         let mut next = self.by_origin.find(tag(origin)).next();
         while let Some(number) = next {

@@ -121,7 +121,7 @@ impl SeedTable {
     /// Opens the files in `dir` as the checkpoint of this number has them, or as a crawl that made none left them: then
     /// the list is kept, and nothing has become of any seed. With `share` it is the table of a shard, which reads the
     /// crawl's list.
-    pub fn open(
+    pub(crate) fn open(
         disk: &Disk,
         dir: &Path,
         checkpoint: Option<u64>,
@@ -176,13 +176,13 @@ impl SeedTable {
 
     /// Bytes of memory that the table takes.
     #[cfg(test)]
-    pub fn memory(&self) -> usize {
+    pub(crate) fn memory(&self) -> usize {
         self.list.memory() + self.rounds.capacity() * size_of::<u32>()
     }
 
     /// Puts the seed `number` into a round of fetching again, and forgets what became of it before; says whether it was
     /// not in that round already.
-    pub fn enter_round(&mut self, number: u32, round: u32) -> Result<bool> {
+    pub(crate) fn enter_round(&mut self, number: u32, round: u32) -> Result<bool> {
         if self.round_of(number) == round || !self.note_round(number, round) {
             return Ok(false);
         }
@@ -191,7 +191,7 @@ impl SeedTable {
     }
 
     /// The last round that the seed `number` was put into.
-    pub fn round_of(&self, number: u32) -> u32 {
+    pub(crate) fn round_of(&self, number: u32) -> u32 {
         self.rounds.get(number as usize).copied().unwrap_or(0)
     }
 
@@ -207,14 +207,14 @@ impl SeedTable {
     }
 
     /// Returns whether the seed `number` is one of that round and nothing has become of it yet.
-    pub fn waits_in_round(&self, number: u32, round: u32) -> bool {
+    pub(crate) fn waits_in_round(&self, number: u32, round: u32) -> bool {
         let waits = |place: &PackedSeed| place.stand() == Stand::Waiting;
         round > 0 && self.round_of(number) == round && self.list.place(number).is_some_and(waits)
     }
 
     /// Notes what became of the seed `number`. An answer is not taken back: of the two URLs that a line may mean, one
     /// can fail after the other was fetched.
-    pub fn set_status(&mut self, number: u32, status: SeedStatus) -> Result<()> {
+    pub(crate) fn set_status(&mut self, number: u32, status: SeedStatus) -> Result<()> {
         let Some(place) = self.list.place(number) else { return Ok(()) };
         if place.stand() == Stand::Answered && !matches!(status, SeedStatus::Answered(_)) {
             return Ok(());
@@ -230,7 +230,7 @@ impl SeedTable {
     }
 
     /// Notes where the seed `number` redirects.
-    pub fn set_redirect(&mut self, number: u32, to: &str) -> Result<()> {
+    pub(crate) fn set_redirect(&mut self, number: u32, to: &str) -> Result<()> {
         match number < self.len() {
             true => self.write(&Fate::Redirect(number, to.to_owned())),
             false => Ok(()),

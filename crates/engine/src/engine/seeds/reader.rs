@@ -30,7 +30,7 @@ impl fmt::Debug for SeedPlaces<'_> {
 
 impl<'a> SeedPlaces<'a> {
     /// The directories of a crawl of one shard.
-    pub fn of(dir: &'a PathBuf) -> Self {
+    pub(crate) fn of(dir: &'a PathBuf) -> Self {
         SeedPlaces { list: dir, fates: slice::from_ref(dir), owner: Box::new(|_| 0) }
     }
 }
@@ -133,7 +133,7 @@ impl SeedReader {
     }
 
     /// Opens those in `places`.
-    pub fn open_in(disk: &Disk, places: &SeedPlaces<'_>) -> Result<Option<Self>> {
+    pub(crate) fn open_in(disk: &Disk, places: &SeedPlaces<'_>) -> Result<Option<Self>> {
         let is_only = places.fates.len() == 1;
         let mut fates = Vec::new();
         for dir in places.fates {
@@ -159,7 +159,7 @@ impl SeedReader {
     /// The same in a crawl of several shards, where `owner` says which of them owns a URL. What became of a seed is
     /// what its owner noted, and, where that is a redirect to another shard's domain, what that shard noted for the
     /// same number behind it, and so on.
-    pub fn for_each_owned<E: From<crate::disk::Error>>(
+    pub(crate) fn for_each_owned<E: From<crate::disk::Error>>(
         &self,
         owner: &dyn Fn(&str) -> usize,
         mut each: impl FnMut(u32, SeedRecord) -> std::result::Result<(), E>,

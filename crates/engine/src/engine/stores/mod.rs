@@ -207,38 +207,38 @@ impl Stores {
     }
 
     /// URLs that wait in any of the stores for a merge to begin.
-    pub fn waiting(&self) -> u64 {
+    pub(crate) fn waiting(&self) -> u64 {
         let of_visits = self.visits.as_ref().map_or(0, Store::pending_checks);
         self.seen.pending_checks() + self.robots.pending_checks() + self.dns.pending_checks() + of_visits
     }
 
     /// URLs of which it is not known yet whether they were seen before, or whether they are due.
-    pub fn undecided(&self) -> u64 {
+    pub(crate) fn undecided(&self) -> u64 {
         self.seen.unanswered() + self.visits.as_ref().map_or(0, Store::unanswered)
     }
 
     /// New URLs that wait for an answer about their robots.txt or their name.
-    pub fn in_pipeline(&self) -> u64 {
+    pub(crate) fn in_pipeline(&self) -> u64 {
         self.robots.unanswered() + self.dns.unanswered()
     }
 
     /// Hosts that were ever met. With robots.txt switched off nothing is put into its store.
-    pub fn hosts(&self) -> u64 {
+    pub(crate) fn hosts(&self) -> u64 {
         self.robots.known().max(self.dns.known())
     }
 
     /// True if a merge is in progress.
-    pub fn are_merging(&self) -> bool {
+    pub(crate) fn are_merging(&self) -> bool {
         self.jobs.is_merging
     }
 
     /// True if no job is out, neither a merge nor one of the frontier.
-    pub fn are_idle(&self) -> bool {
+    pub(crate) fn are_idle(&self) -> bool {
         !self.jobs.is_merging && self.jobs.partitions == 0
     }
 
     /// True if there were results of merges to hand on when it was tried last.
-    pub fn are_dispatching(&self) -> bool {
+    pub(crate) fn are_dispatching(&self) -> bool {
         self.jobs.is_dispatching
     }
 

@@ -66,7 +66,7 @@ pub struct AdmissionSink {
 
 impl Stores {
     /// A URL that scope and limits permit.
-    pub fn admit(&mut self, url: QueuedUrl) -> Result<()> {
+    pub(crate) fn admit(&mut self, url: QueuedUrl) -> Result<()> {
         if self.support.is_some() && is_of_seed(&url) {
             self.sink.frontier.note_seed(url.domain)?;
         }
@@ -79,21 +79,21 @@ impl Stores {
     }
 
     /// A URL whose time has come.
-    pub fn admit_due(&mut self, url: QueuedUrl) -> Result<()> {
+    pub(crate) fn admit_due(&mut self, url: QueuedUrl) -> Result<()> {
         self.behind_seen().ask_visits(url)?;
         self.put_forward()
     }
 
     /// Returns whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted
     /// then, and is not admitted.
-    pub fn passes_over(&mut self, key: Fingerprint) -> bool {
+    pub(crate) fn passes_over(&mut self, key: Fingerprint) -> bool {
         let is_recent = self.seen.is_recent(key);
         self.sink.duplicate += u64::from(is_recent);
         is_recent
     }
 
     /// Hands at most `results_max` results of each store's merges on; says how many there were.
-    pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
+    pub(crate) fn dispatch(&mut self, results_max: usize) -> Result<usize> {
         let Stores { seen, patterns, robots, dns, visits, support, sink, jobs, .. } = self;
         let mut count = dns.dispatch(&mut BehindDns { robots, sink }, results_max)?;
         count += robots.dispatch(&mut BehindRobots { dns, sink }, results_max)?;

@@ -42,7 +42,7 @@ const ELEMENT_BYTES_MAX: usize = 14;
 
 impl Element {
     /// The element of this name, if a link scan looks at it.
-    pub fn of(name: &[u8]) -> Option<Element> {
+    pub(crate) fn of(name: &[u8]) -> Option<Element> {
         if name.len() > ELEMENT_BYTES_MAX {
             return None;
         }
@@ -106,7 +106,7 @@ impl Name {
     pub const COUNT: usize = 23;
 
     /// The attribute of this name, if a link scan looks at it.
-    pub fn of(name: &[u8]) -> Option<Name> {
+    pub(crate) fn of(name: &[u8]) -> Option<Name> {
         let named = |wanted: &[u8], found: Name| name.eq_ignore_ascii_case(wanted).then_some(found);
         match (name.len(), name.first().map(|byte| byte | 0x20)) {
             (3, Some(b's')) => named(b"src", Name::Src),
@@ -146,7 +146,7 @@ pub enum Common {
 
 impl Common {
     /// Returns the kind of value of the attribute of this name, if that can be a URL in any element.
-    pub fn of(name: &[u8]) -> Option<Common> {
+    pub(crate) fn of(name: &[u8]) -> Option<Common> {
         let named = |wanted: &[u8], found: Common| name.eq_ignore_ascii_case(wanted).then_some(found);
         let css = |wanted: &[u8]| named(wanted, Common::Css);
         match (name.len(), name.first().map(|byte| byte | 0x20)) {
@@ -171,7 +171,7 @@ pub struct Values<'a>([Option<&'a [u8]>; Name::COUNT]);
 
 impl<'a> Values<'a> {
     /// Takes an attribute, unless there was one of its name before; false where the scan does not look at it.
-    pub fn take(&mut self, attribute: crate::web::tags::Attribute<'a>) -> bool {
+    pub(crate) fn take(&mut self, attribute: crate::web::tags::Attribute<'a>) -> bool {
         let name = Name::of(attribute.name);
         if let Some(name) = name {
             self.0[name as usize].get_or_insert(attribute.value);
@@ -180,17 +180,17 @@ impl<'a> Values<'a> {
     }
 
     /// The value of an attribute.
-    pub fn get(&self, name: Name) -> Option<&'a [u8]> {
+    pub(crate) fn get(&self, name: Name) -> Option<&'a [u8]> {
         self.0[name as usize]
     }
 
     /// True if the value of an attribute is `wanted`, in whatever case and with blanks around it.
-    pub fn is(&self, name: Name, wanted: &str) -> bool {
+    pub(crate) fn is(&self, name: Name, wanted: &str) -> bool {
         self.get(name).is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
     }
 
     /// True if a list of words, `rel`, has `word`.
-    pub fn rel_has(&self, word: &str) -> bool {
+    pub(crate) fn rel_has(&self, word: &str) -> bool {
         let rel = self.get(Name::Rel).unwrap_or_default();
         rel.split(u8::is_ascii_whitespace).any(|found| found.eq_ignore_ascii_case(word.as_bytes()))
     }

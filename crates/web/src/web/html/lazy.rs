@@ -44,7 +44,7 @@ pub const LAZY_ATTRIBUTES: [&str; 36] = [
 
 /// Names of attributes, asked of every attribute of a page: most are sorted out by their length and first letter.
 #[derive(Clone, Debug)]
-pub struct LazyNames {
+pub(crate) struct LazyNames {
     names: Vec<Box<[u8]>>,
     lengths: u64,
     letters: u32,
@@ -52,7 +52,7 @@ pub struct LazyNames {
 
 impl LazyNames {
     /// The attributes of these `names`, in whatever case.
-    pub fn new<S: AsRef<str>>(names: &[S]) -> Self {
+    pub(crate) fn new<S: AsRef<str>>(names: &[S]) -> Self {
         let names: Vec<Box<[u8]>> =
             names.iter().map(|name| name.as_ref().to_ascii_lowercase().into_bytes().into()).collect();
         let lengths = names.iter().fold(0, |lengths, name| lengths | 1 << name.len().min(63));
@@ -62,7 +62,7 @@ impl LazyNames {
     }
 
     /// True if one of them is `name`.
-    pub fn contain(&self, name: &[u8]) -> bool {
+    pub(crate) fn contain(&self, name: &[u8]) -> bool {
         let Some(first) = name.first() else { return false };
         self.lengths >> name.len().min(63) & 1 == 1
             && self.letters >> (first & 31) & 1 == 1

@@ -7,7 +7,7 @@ use crate::web::references::push_value;
 use crate::web::tags::Tags;
 
 /// Bytes of a title; what is beyond is left out.
-pub const TITLE_BYTES_MAX: usize = 1_024;
+pub(crate) const TITLE_BYTES_MAX: usize = 1_024;
 /// Bytes of the element that are looked at: references and blanks take more room than what they mean.
 const RAW_BYTES_MAX: usize = 16 << 10;
 

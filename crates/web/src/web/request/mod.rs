@@ -40,7 +40,7 @@ impl Method {
     }
 
     /// The method with this name, in any case.
-    pub fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         [Method::Get, Method::Post].into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name))
     }
 }
@@ -101,7 +101,7 @@ impl Request {
     pub const BYTES_MAX: usize = 24 << 10;
 
     /// A request with these fields, names in any case; says what is wrong with it.
-    pub fn new(method: Method, fields: Vec<(String, String)>, body: String) -> Result<Self, String> {
+    pub(crate) fn new(method: Method, fields: Vec<(String, String)>, body: String) -> Result<Self, String> {
         let mut fields: Vec<_> = fields.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
         fields.sort();
         if let Some(pair) = fields.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -121,7 +121,7 @@ impl Request {
     }
 
     /// True if it is what a URL alone means.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.method == Method::Get && self.fields.is_empty()
     }
 
@@ -168,7 +168,7 @@ impl Request {
     }
 
     /// Reads what is behind the `#` of an address; none where that is no request.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.len() > Self::BYTES_MAX {
             return None;
         }

@@ -48,7 +48,7 @@ pub struct Delay<'a> {
 
 /// Kinds of line, with their values.
 #[derive(Clone, Copy, Debug)]
-pub enum Directive<'a> {
+pub(crate) enum Directive<'a> {
     UserAgent(&'a [u8]),
     Allow(&'a [u8]),
     Disallow(&'a [u8]),
@@ -113,7 +113,7 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
 }
 
 /// Gathers the groups that name `agent_token`, or if none does, the groups for `*`.
-pub fn group_of<'a>(agent_token: &str, bytes: &'a [u8]) -> Group<'a> {
+pub(crate) fn group_of<'a>(agent_token: &str, bytes: &'a [u8]) -> Group<'a> {
     let (mut ours, mut all) = (Group::default(), Group::default());
     let mut sitemap_lines = Vec::new();
     walk(agent_token, bytes, |placed| {

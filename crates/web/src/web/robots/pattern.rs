@@ -10,7 +10,7 @@
 use crate::web::percent::{escape, escaped_byte, is_unreserved};
 
 /// A pattern from robots.txt, normalised.
-pub fn normalise_pattern(pattern: &[u8]) -> Vec<u8> {
+pub(crate) fn normalise_pattern(pattern: &[u8]) -> Vec<u8> {
     let (body, is_anchored) = match pattern.split_last() {
         Some((b'$', body)) => (body, true),
         _ => (pattern, false),
@@ -82,7 +82,7 @@ pub struct Subject {
 
 impl Subject {
     /// The subject of an absolute URL, or of one that begins with its path.
-    pub fn of_url(url: &str) -> Self {
+    pub(crate) fn of_url(url: &str) -> Self {
         let url = url.split('#').next().unwrap_or_default();
         let from_path = match url.split_once("://") {
             Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
@@ -99,12 +99,12 @@ impl Subject {
     }
 
     /// True if it is robots.txt itself, which is always allowed.
-    pub fn is_robots_txt(&self) -> bool {
+    pub(crate) fn is_robots_txt(&self) -> bool {
         self.text == b"/robots.txt"
     }
 
     /// True if a normalised pattern matches its start, or all of it if the pattern ends with `$`.
-    pub fn matches(&self, pattern: &[u8]) -> bool {
+    pub(crate) fn matches(&self, pattern: &[u8]) -> bool {
         matches(&self.text, pattern)
             || self
                 .with_escaped_query

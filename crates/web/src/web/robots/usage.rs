@@ -28,7 +28,7 @@ struct Line {
 
 impl UsageLines {
     /// Reads the lines of a robots.txt.
-    pub fn parse(bytes: &[u8]) -> Self {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
         let mut lines: Vec<(Vec<u8>, Preferences)> = Vec::new();
         let mut is_grouped = false;
         walk("*", bytes, |placed| {
@@ -60,7 +60,7 @@ impl UsageLines {
     }
 
     /// Preferences that they state for a URL.
-    pub fn of(&self, url: &str) -> Preferences {
+    pub(crate) fn of(&self, url: &str) -> Preferences {
         if self.is_empty() {
             return Preferences::default();
         }

@@ -23,12 +23,12 @@ pub struct Bases<'a> {
 
 impl<'a> Bases<'a> {
     /// The bases at the start of the document that came from this URL.
-    pub fn of(document: &'a CanonicalUrl) -> Self {
+    pub(crate) fn of(document: &'a CanonicalUrl) -> Self {
         Bases { document, depth: 0, open: Vec::new() }
     }
 
     /// An element begins.
-    pub fn enter(&mut self, element: &BytesStart<'_>) {
+    pub(crate) fn enter(&mut self, element: &BytesStart<'_>) {
         self.depth += 1;
         let mut attributes = element.attributes();
         let mut attributes = attributes.with_checks(false).flatten();
@@ -44,13 +44,13 @@ impl<'a> Bases<'a> {
     }
 
     /// The element that began last ends.
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.open.pop_if(|(depth, _)| *depth == self.depth);
         self.depth = self.depth.saturating_sub(1);
     }
 
     /// Resolves `reference` where an element states a base; else it stays as it is, for the URL of the document.
-    pub fn resolve<'t>(&self, reference: &'t str) -> Cow<'t, str> {
+    pub(crate) fn resolve<'t>(&self, reference: &'t str) -> Cow<'t, str> {
         let resolved =
             self.open.last().filter(|_| !reference.is_empty()).and_then(|(_, base)| base.join(reference).ok());
         let resolved = resolved.filter(|url| url.as_str().len() <= CanonicalUrl::LENGTH_MAX);

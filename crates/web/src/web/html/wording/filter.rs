@@ -9,7 +9,7 @@ pub(super) struct Filter([u64; BITS / 64]);
 
 impl Filter {
     /// One that all these words pass. None of them is empty.
-    pub const fn of(lists: &[&[&[u8]]]) -> Filter {
+    pub(crate) const fn of(lists: &[&[&[u8]]]) -> Filter {
         let mut bits = [0; BITS / 64];
         let mut list = 0;
         while list < lists.len() {
@@ -26,7 +26,7 @@ impl Filter {
 
     /// True if a word, which is not empty, may be in the lists.
     #[inline]
-    pub fn passes(&self, word: &[u8]) -> bool {
+    pub(crate) fn passes(&self, word: &[u8]) -> bool {
         let place = place(word);
         self.0[place / 64] >> (place % 64) & 1 == 1
     }
