@@ -37,19 +37,11 @@ mod source;
 #[path = "tidy/words.rs"]
 mod words;
 
-use impls::{Exception, Size};
 use source::{Source, tree};
 use words::Kept;
 
 /// Functions that may take tuples: some are given from outside, as a parser of arguments is.
 const TUPLES_MAX: usize = 20;
-
-/// Types that have more methods, or are in more files, than a type may; they are to become several. The numbers only
-/// fall.
-const LARGE_TYPES: &[Exception] = &[
-    Exception { module: "browser", name: "Page", size: Size { methods: 31, files: 5 } },
-    Exception { module: "process", name: "Processor", size: Size { methods: 32, files: 6 } },
-];
 
 /// Words that no type, module or function has in its name: each once meant something here that the field calls by
 /// another name.
@@ -153,7 +145,7 @@ fn few_functions_take_tuples() {
 
 #[test]
 fn a_type_has_few_methods_in_few_files() {
-    none(&impls::large(&tree(&["src", "crates"], &["rs"]), LARGE_TYPES));
+    none(&impls::large(&tree(&["src", "crates"], &["rs"])));
 }
 
 #[test]
@@ -270,7 +262,7 @@ fn a_tuple_among_parameters_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn a_type_with_too_many_methods_or_files_is_found_unless_it_is_an_exception() {
+fn a_type_with_too_many_methods_or_files_is_found() {
     let methods = |count: usize| {
         let methods =
             (0..count).map(|number| format!("    pub(super) fn m{number}(&self) {{\n        if x {{}}\n    }}\n"));
@@ -280,14 +272,11 @@ fn a_type_with_too_many_methods_or_files_is_found_unless_it_is_an_exception() {
                       #[cfg(test)]\nmod tests {\nimpl Large {\n    fn x() {}\n}\n}\n";
     let just = Source::new("src/a/mod.rs", &format!("{}{of_a_trait}", methods(60)));
     let elsewhere = Source::new("src/b.rs", &methods(1));
-    none(&impls::large(&[just, elsewhere], &[]));
+    none(&impls::large(&[just, elsewhere]));
     let many = [Source::new("src/a/mod.rs", &methods(61))];
-    some(&impls::large(&many, &[]), "a: Large has Size { methods: 61, files: 1 }");
+    some(&impls::large(&many), "a: Large has Size { methods: 61, files: 1 }");
     let files = ["src/a/mod.rs", "src/a/b.rs", "src/a/c/d.rs", "src/a/e.rs"].map(|path| Source::new(path, &methods(1)));
-    some(&impls::large(&files, &[]), "a: Large has Size { methods: 4, files: 4 }");
-    let exception = |methods, files| [Exception { module: "a", name: "Large", size: Size { methods, files } }];
-    none(&impls::large(&many, &exception(61, 1)));
-    some(&impls::large(&files, &exception(61, 1)), "files: 4");
+    some(&impls::large(&files), "a: Large has Size { methods: 4, files: 4 }");
 }
 
 #[test]

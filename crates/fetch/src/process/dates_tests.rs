@@ -5,6 +5,7 @@ use crate::clock::Time;
 use crate::contract::Findings;
 use crate::contract::listed::format_of;
 use crate::fingerprint::Fingerprinter;
+use crate::frontier::Hops;
 use crate::warc::{HttpVersion, parse_date};
 use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::sitemap::Kind;

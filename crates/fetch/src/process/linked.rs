@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Naming, Processor, leave_out};
+use super::find::{Finder, Naming, leave_out};
 use crate::contract::{ContentDigests, Evidence, Findings, Found, FoundLink, Likeness, PageLink, Response};
 use crate::frontier::Hops;
 use crate::web::coding;
@@ -17,17 +17,7 @@ use crate::web::html::{
 };
 use crate::web::parameter::parameters;
 use crate::web::scope::Scope;
-use crate::web::url::{CanonicalUrl, Keys};
-
-/// Path at which browsers look for the icon of a page that names none.
-const FAVICON: &str = "/favicon.ico";
-
-/// The icon of an origin, made once for all its pages.
-pub(super) struct Favicon {
-    origin: String,
-    url: CanonicalUrl,
-    keys: Keys,
-}
+use crate::web::url::CanonicalUrl;
 
 /// A document that was read, with its links.
 struct Read {
@@ -36,7 +26,7 @@ struct Read {
     said: Option<ContentDigests>,
 }
 
-impl Processor {
+impl Finder {
     /// The links of the page at `url`, judged.
     pub(super) fn find_links(
         &mut self,
@@ -68,7 +58,7 @@ impl Processor {
             && naming.hops.embeds() == 0
             && !(links.nofollow_page && self.options.respect_nofollow);
         findings.links.reserve(links.entries.len() + usize::from(has_favicon));
-        let favicon = if has_favicon { self.favicon(url) } else { None };
+        let favicon = if has_favicon { self.favicon.of(url, &self.options.keys) } else { None };
         let dates =
             if document == Document::Xml { self.dates_of_feed(url, response, findings) } else { HashMap::new() };
         for Link { url, kind, keys } in links.entries.into_iter().chain(favicon) {
@@ -170,18 +160,6 @@ impl Processor {
         let keys = &self.options.keys;
         let links = self.scan.document(document, &decoded.bytes, content_type, url, keys, directives);
         Some(Read { document, links, said })
-    }
-
-    /// The icon of the origin of a page.
-    fn favicon(&mut self, page: &CanonicalUrl) -> Option<Link> {
-        let origin = page.origin();
-        if self.favicon.as_ref().is_none_or(|favicon| favicon.origin != origin) {
-            let url = page.join(FAVICON).ok()?;
-            let keys = self.options.keys.keys(&url);
-            self.favicon = Some(Favicon { origin, url, keys });
-        }
-        let Favicon { url, keys, .. } = self.favicon.as_ref()?;
-        Some(Link { url: url.clone(), kind: LinkKind::Embed, keys: *keys })
     }
 }
 

@@ -3,14 +3,14 @@
 //! `contract::listed` says which page is read as one.
 //!
 //! A page at such an end that is no sitemap is a page like any other. A feed, or a sitemap, that a page links to is
-//! read for its dates: its links are found and judged as in any document ([`Processor::dates_of_feed`]); a feed in JSON
+//! read for its dates: its links are found and judged as in any document ([`Finder::dates_of_feed`]); a feed in JSON
 //! has its entries for links.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use super::{Naming, Processor, count, leave_out};
+use super::find::{Finder, Naming, count, leave_out};
 use crate::clock::Time;
 use crate::contract::listed::{FILES_MAX, claim, format_of};
 use crate::contract::{Findings, FoundLink, Response};
@@ -30,7 +30,7 @@ static SITEMAP: Mutex<()> = Mutex::new(());
 /// URLs of one entry that have its date; more than one has only an Atom entry with translations.
 const ENTRY_URLS_MAX: usize = 16;
 
-impl Processor {
+impl Finder {
     /// The sitemaps that the robots.txt at `url` names for an origin, on behalf of a URL at a depth. Of a host that is
     /// asked for what pages elsewhere embed, and for nothing else, no page is wanted, and so no sitemap.
     pub(super) fn name_sitemaps(

@@ -7,9 +7,8 @@ use std::borrow::Cow;
 use super::Processor;
 use crate::contract::{CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Target};
 use crate::warc::{Header, Records, payload_sha1};
-use crate::web::charset;
 use crate::web::cookies::redacted;
-use crate::web::login::{PAGE_BYTES_MAX, Sign, SignEvidence, form, has_element};
+use crate::web::login::{Sign, SignEvidence, form, has_element};
 use crate::web::secret::REDACTED;
 use crate::web::url::CanonicalUrl;
 
@@ -36,7 +35,7 @@ impl Processor {
     /// A step of a login with what its answer says.
     pub(super) fn login_step(&mut self, job: FetchJob, mut response: Response, mut findings: Findings) -> Processed {
         if let Target::Login { plan, step, .. } = &job.target {
-            let page = self.text(&response);
+            let page = self.finder.text(&response);
             let form = match (&plan.message, step) {
                 (Message::Form { selector, .. }, LoginStep::Form) => form(&page, selector),
                 _ => Err("no form was wanted".to_owned()),
@@ -59,7 +58,7 @@ impl Processor {
             sign.is_in(&SignEvidence { status: response.status, redirect, cookies: &[], has_element })
         };
         let page = match settings.logins.iter().any(|plan| !plan.lost.selector.is_empty()) {
-            true => self.text(response),
+            true => self.finder.text(response),
             false => String::new(),
         };
         // the page with the form looks so to everybody
@@ -68,12 +67,5 @@ impl Processor {
             true => response.status == 401 || redirect.is_some_and(|to| to.starts_with(plan.url.as_str())),
             false => told(&plan.lost, &page),
         })
-    }
-
-    /// The text of a page, as much of it as is looked at.
-    fn text(&mut self, response: &Response) -> String {
-        let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, PAGE_BYTES_MAX);
-        let content_type = response.content_type();
-        charset::to_utf8(&decoded.bytes, charset::of_html(&decoded.bytes, content_type.as_deref())).into_owned()
     }
 }

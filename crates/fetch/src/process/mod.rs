@@ -7,6 +7,8 @@
 
 #[cfg(test)]
 mod dates_tests;
+mod favicon;
+mod find;
 mod findings_semaphore;
 mod linked;
 mod listed;
@@ -14,51 +16,33 @@ mod logins;
 mod pool;
 mod referrers;
 mod rendered;
-mod stated;
 #[cfg(test)]
 mod tests;
 
-use linked::Favicon;
+use find::{Finder, brings_a_page};
 pub use listed::SITEMAP_LINK_BYTES;
 pub use pool::ProcessPool;
 pub use pool::{LARGE_FINDINGS, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
-pub(crate) use rendered::read_as_rendered;
 pub use rendered::{RenderOutcome, RenderedPage};
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::container::dedup::DedupIndex;
-use crate::contract::{
-    FetchJob, Fetched, Findings, FoundLink, HeldPermits, Processed, Purpose, RequestSettings, Response, Sites, Target,
-};
+use crate::contract::{FetchJob, Fetched, Findings, HeldPermits, Processed, Purpose, Response, Sites, Target};
 use crate::disk;
-use crate::frontier::Hops;
-use crate::outcome::Reason;
 use crate::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 use crate::web::address::AddressGuard;
-use crate::web::coding::BodyDecoder;
-use crate::web::headers;
-use crate::web::html::{LinkKind, LinkScan, Wording};
+use crate::web::html::{is_html, may_be_html};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
-use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
-/// Links of a page that are too deep and are named.
-const TOO_DEEP_MAX: usize = 1_000;
-
-/// The page that names a URL.
-#[derive(Clone, Copy)]
-struct Naming<'a> {
-    /// Number of links from a seed to the page.
-    depth: u16,
-    /// Kinds of these links, one letter each.
-    hops: &'a Hops,
-}
+/// Bytes of a decoded page that are read for its statements where no links are looked for in it: an error page, mostly.
+const ERROR_PAGE_BYTES: usize = 64 << 10;
 
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
@@ -107,22 +91,15 @@ pub struct ProcessOptions {
 
 /// One thread's tools, reused from answer to answer.
 pub struct Processor {
-    options: ProcessOptions,
-    /// The product token and the limit of decoded bytes of the options, for sites that have no others.
-    usual: (String, usize),
-    decoder: BodyDecoder,
-    scan: LinkScan,
-    wording: Wording,
+    finder: Finder,
     encoder: Encoder,
-    /// The icon of the origin whose page was processed last.
-    favicon: Option<Favicon>,
     /// Referrers by the number of the engine, whose pages they are.
     referrers: Vec<Referrers>,
 }
 
 impl std::fmt::Debug for Processor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Processor").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Processor").field("options", &self.finder.options).finish_non_exhaustive()
     }
 }
 
@@ -132,30 +109,11 @@ fn asked_to_wait(response: &Response) -> Option<Duration> {
     response.header("retry-after").and_then(|value| retry_after(&value, came))
 }
 
-/// True if links are looked for in an answer of `status`: a page came, whatever else the status says.
-fn brings_a_page(status: u16) -> bool {
-    (200..300).contains(&status)
-}
-
 impl Processor {
     /// Tools with `options`.
     pub fn new(options: ProcessOptions) -> Self {
-        let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
-            .with_agent(&options.agent_token)
-            .with_lazy_attributes(&options.lazy_attributes)
-            .with_script_files(options.script_files)
-            .with_asides(options.content_first);
         let encoder = Encoder::new(options.compression);
-        Processor {
-            usual: (options.agent_token.clone(), options.decoded_max),
-            options,
-            decoder: BodyDecoder::default(),
-            scan,
-            wording: Wording::default(),
-            encoder,
-            favicon: None,
-            referrers: Vec::new(),
-        }
+        Processor { finder: Finder::new(options), encoder, referrers: Vec::new() }
     }
 
     /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the
@@ -168,8 +126,8 @@ impl Processor {
     pub(crate) fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
         let Fetched { mut job, mut response } = fetched;
         self.resolve_referrer(engine, &mut job)?;
-        self.use_settings(job.settings.as_deref());
-        let mut findings = self.find(&job.url, job.target.purpose(), &response, &job.scope);
+        self.finder.use_settings(job.settings.as_deref());
+        let mut findings = self.finder.find(&job.url, job.target.purpose(), &response, &job.scope);
         if let Target::Login { .. } = &job.target {
             return Ok(self.login_step(job, response, findings));
         }
@@ -190,7 +148,7 @@ impl Processor {
     /// An answer, with what was found in it and its records.
     fn processed(&self, job: FetchJob, response: Response, findings: Findings, records: Records) -> Processed {
         Processed {
-            keys: self.options.keys.keys(&job.url),
+            keys: self.finder.options.keys.keys(&job.url),
             mime: mime::stated(response.content_type().as_deref()).to_owned(),
             retry_after: asked_to_wait(&response),
             job,
@@ -217,14 +175,6 @@ impl Processor {
         Processed { to_render, ..self.processed(job, response, findings, records) }
     }
 
-    /// Reads the record of the page that named the URL of `job`, of the engine with this number.
-    fn resolve_referrer(&mut self, engine: usize, job: &mut FetchJob) -> disk::Result<()> {
-        if self.referrers.len() <= engine {
-            self.referrers.resize_with(engine + 1, Referrers::default);
-        }
-        self.referrers[engine].resolve(&mut job.via)
-    }
-
     /// Finds what an answer says about other URLs.
     pub fn findings(
         &mut self,
@@ -233,98 +183,48 @@ impl Processor {
         response: &Response,
         scope: &Scope,
     ) -> Findings {
-        if let Some(sites) = self.options.sites.clone() {
-            let first = match purpose {
-                Purpose::Robots { origin, .. } => CanonicalUrl::parse(origin).ok(),
-                Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Login => None,
-            };
-            self.use_settings(sites.request(first.as_ref().unwrap_or(url)).as_deref());
-        }
-        let Purpose::Rendered { depth, hops, dom, outlinks } = purpose else {
-            return self.find(url, purpose, response, scope);
-        };
-        let rendered = read_as_rendered(response, dom);
-        let mut findings = self.find(url, Purpose::Page { depth, hops }, &rendered, scope);
-        self.add_outlinks(Naming { depth, hops }, outlinks, scope, &mut findings);
-        findings
+        self.finder.findings(url, purpose, response, scope)
     }
 
-    /// An answer comes that was asked for with `settings`; with none, as usual.
-    fn use_settings(&mut self, settings: Option<&RequestSettings>) {
-        if self.options.sites.is_none() {
+    /// Reads the record of the page that named the URL of `job`, of the engine with this number.
+    fn resolve_referrer(&mut self, engine: usize, job: &mut FetchJob) -> disk::Result<()> {
+        if self.referrers.len() <= engine {
+            self.referrers.resize_with(engine + 1, Referrers::default);
+        }
+        self.referrers[engine].resolve(&mut job.via)
+    }
+
+    /// Collects the statements about the use of an answer. `findings` have those that the scan of the page has met.
+    pub(super) fn statements(&mut self, job: &FetchJob, response: &Response, findings: &mut Findings) -> Statements {
+        let mut stated = Statements::of_header(&response.headers, &self.finder.options.agent_token);
+        stated.add(&std::mem::take(&mut findings.statements));
+        match &job.target {
+            Target::Page { permit, .. } => {
+                if !brings_a_page(response.status) {
+                    self.read_error_page(response, &mut stated);
+                }
+                stated.add_preferences(permit.preferences());
+            }
+            Target::Robots { .. } => {
+                let rules = findings.rules.as_ref();
+                rules.into_iter().for_each(|rules| stated.add_preferences(rules.preferences(job.url.as_str())));
+            }
+            Target::Login { .. } | Target::Resource { .. } => {}
+        }
+        stated
+    }
+
+    fn read_error_page(&mut self, response: &Response, stated: &mut Statements) {
+        let content_type = response.content_type();
+        let content_type = content_type.as_deref();
+        if response.body.is_empty() || !may_be_html(content_type) {
             return;
         }
-        let (token, decoded_max) =
-            settings.map_or((&*self.usual.0, self.usual.1), |settings| (&*settings.agent_token, settings.body_max));
-        if self.options.agent_token != token {
-            token.clone_into(&mut self.options.agent_token);
-            self.scan.obey(token);
+        let decoded =
+            self.finder.decoder.decode(response.content_encoding().as_deref(), &response.body, ERROR_PAGE_BYTES);
+        if is_html(content_type, &decoded.bytes) {
+            stated.add_page(&decoded.bytes, content_type, &self.finder.options.agent_token);
         }
-        self.options.decoded_max = decoded_max;
-    }
-
-    fn find(&mut self, url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response, scope: &Scope) -> Findings {
-        let mut findings = Findings::none();
-        if (300..400).contains(&response.status) && response.status != 304 {
-            let location = headers::location(&response.headers);
-            let target = location.as_ref().and_then(|location| redirected(url, response.status, location));
-            findings.limits.redirect = location.is_some() && target.is_none();
-            findings.redirect = target.map(|target| {
-                let keys = self.options.keys.keys(&target);
-                (target, keys)
-            });
-        }
-        match purpose {
-            Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
-            Purpose::Page { depth, hops } if brings_a_page(response.status) => {
-                self.find_links(url, Naming { depth, hops }, response, scope, &mut findings);
-                if scope.is_requisite(1) && hops.embeds() == 0 && !scope.takes_in(url) {
-                    refuse_requisites(scope, depth, &mut findings);
-                }
-                let beyond = u32::try_from(findings.limits.links).unwrap_or(u32::MAX);
-                if beyond > 0 {
-                    findings.dropped.push((Reason::PageLimit, beyond));
-                }
-            }
-            // one that broke off says nothing: it is asked for again
-            Purpose::Robots { origin, depth, hops }
-                if (200..300).contains(&response.status) && !response.is_interrupted() =>
-            {
-                let (coding, is_cut) = (response.content_encoding(), response.truncated.is_some());
-                let bytes_max = self.options.robots_bytes_max;
-                let lines = whole_lines(&response.body, coding.as_deref(), is_cut, bytes_max);
-                findings.limits.decoded = lines.as_ref().is_none_or(|lines| !lines.is_whole);
-                // nor does one that cannot be decoded
-                let Some(lines) = lines else { return findings };
-                let mut rules = RobotsRules::parse(&self.options.agent_token, &lines.text);
-                let sitemaps = rules.take_sitemaps();
-                self.name_sitemaps(url, origin, Naming { depth, hops }, &sitemaps, scope, &mut findings);
-                findings.rules = Some(rules);
-            }
-            Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Robots { .. } | Purpose::Login => {}
-        }
-        findings
-    }
-
-    /// Nothing is asked of a forbidden address in the redirect itself, not even for its robots.txt.
-    fn refuse_private_redirect(&self, findings: &mut Findings) {
-        let Some(Err(reason)) = findings.redirect.as_ref().map(|(target, _)| self.judge_address(target)) else {
-            return;
-        };
-        findings.redirect = None;
-        findings.limits.redirect = true;
-        count(&mut findings.dropped, reason);
-    }
-
-    /// Judges whether a link of this kind may be admitted. The page `naming` names it.
-    fn judge(&self, scope: &Scope, target: &CanonicalUrl, kind: LinkKind, naming: Naming<'_>) -> Result<(), Reason> {
-        self.judge_address(target)?;
-        let embeds = if kind == LinkKind::Embed { naming.hops.embeds() + 1 } else { 0 };
-        scope.judge_embedded(target, embeds, scope.depth_below(naming.depth, embeds), 0)
-    }
-
-    fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {
-        self.options.guard.refused_literal(target).map_or(Ok(()), |_| Err(Reason::PrivateAddress))
     }
 
     fn records(
@@ -360,7 +260,8 @@ impl Processor {
             ip: response.address,
             http_version: response.version,
             // what was sent is a part of what the answer is an answer to
-            request: (self.options.request_records || job.url.has_request()).then_some(response.request.as_slice()),
+            request: (self.finder.options.request_records || job.url.has_request())
+                .then_some(response.request.as_slice()),
             status: response.status,
             reason: &response.reason,
             headers: &headers,
@@ -375,11 +276,11 @@ impl Processor {
             of_rendering: matches!(job.target, Target::Resource { .. }),
             rendition,
             again: job.again(),
-            canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
+            canonical: canonical.filter(|url| url.len() <= self.finder.options.url_bytes_max),
             statements: Some(statements),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         };
-        let Some(dedup) = self.options.dedup.as_ref().filter(|_| may_be_elsewhere(&exchange)) else {
+        let Some(dedup) = self.finder.options.dedup.as_ref().filter(|_| may_be_elsewhere(&exchange)) else {
             return Ok(self.encoder.encode(&exchange));
         };
         let payload_sha1 = payload_sha1(exchange.body);
@@ -397,40 +298,4 @@ impl Processor {
 fn may_be_elsewhere(exchange: &Exchange<'_>) -> bool {
     let profile = Profile::of(exchange.status, exchange.body.len() as u64, exchange.truncated);
     profile == Some(Profile::IdenticalPayload) && !exchange.robots
-}
-
-/// A page that is out of scope itself, such as what was named as a sitemap and is none, has no requisites: what it
-/// embeds is judged as what it links to.
-fn refuse_requisites(scope: &Scope, depth: u16, findings: &mut Findings) {
-    let Findings { links, dropped, .. } = findings;
-    links.retain(|link| {
-        let target = CanonicalUrl::parse(&link.url).ok().filter(|_| link.kind == LinkKind::Embed);
-        let verdict = target.map_or(Ok(()), |target| scope.judge(&target, depth.saturating_add(1), 0));
-        verdict.map_err(|reason| count(dropped, reason)).is_ok()
-    });
-}
-
-/// Returns the URL to which `url` redirects, with what is asked there; `None` for a `location` that is no URL.
-fn redirected(url: &CanonicalUrl, status: u16, location: &str) -> Option<CanonicalUrl> {
-    let target = url.join(location).ok()?;
-    let Some(request) = url.request() else { return Some(target) };
-    match request.redirected(status, target.origin() == url.origin()) {
-        Some(request) => target.with_request(&request).ok(),
-        None => Some(target),
-    }
-}
-
-/// Takes note of a link that is not followed: all are counted, and the first that are too deep are named.
-fn leave_out(findings: &mut Findings, link: FoundLink, reason: Reason) {
-    count(&mut findings.dropped, reason);
-    if reason == Reason::Depth && findings.too_deep.len() < TOO_DEEP_MAX {
-        findings.too_deep.push(link);
-    }
-}
-
-fn count(dropped: &mut Vec<(Reason, u32)>, reason: Reason) {
-    match dropped.iter_mut().find(|(known, _)| *known == reason) {
-        Some((_, number)) => *number += 1,
-        None => dropped.push((reason, 1)),
-    }
 }

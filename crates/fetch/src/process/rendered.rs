@@ -6,23 +6,17 @@
 //! Links that the page does not name itself (those in its frames) come from the browser. They are noted in the metadata
 //! record, since nothing else in the archive says them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Naming, Processor, leave_out};
-use crate::contract::{FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, Response, Target};
+use super::Processor;
+use crate::contract::{FetchJob, Findings, Found, Processed, Rendered, Resource, Response, Target};
 use crate::disk;
-use crate::fingerprint::Fingerprint;
-use crate::outcome::Reason;
 use crate::warc::{Header, Rendition};
 use crate::web::coding;
-use crate::web::html::{Document, LinkKind, LinkScan, RobotsDirectives};
-use crate::web::url::CanonicalUrl;
+use crate::web::html::LinkKind;
 
 /// A longer page is not rendered.
 const DOCUMENT_MAX: usize = 4 << 20;
-/// Bytes of all links that are noted beside the links of the page.
-const OUTLINKS_BYTES_MAX: usize = 256 << 10;
 
 /// A page as a browser has made it.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +43,7 @@ pub enum RenderOutcome {
 }
 
 /// The answer with `dom` in the place of its body.
-pub(crate) fn read_as_rendered(response: &Response, dom: &str) -> Response {
+pub(super) fn read_as_rendered(response: &Response, dom: &str) -> Response {
     let is_of_body = |name: &[u8]| {
         ["content-type", "content-encoding", "content-length", "transfer-encoding"]
             .iter()
@@ -95,7 +89,7 @@ impl Processor {
         let Processed { mut job, mut response, findings: before, to_render, .. } = processed;
         let shown_before = before.shown.unwrap_or_default();
         self.resolve_referrer(0, &mut job)?;
-        self.use_settings(job.settings.as_deref());
+        self.finder.use_settings(job.settings.as_deref());
         let mut rendered = Rendered {
             number,
             failure: None,
@@ -116,8 +110,8 @@ impl Processor {
             }
             RenderOutcome::Rendered(page) => {
                 let as_rendered = read_as_rendered(&response, &page.dom);
-                let mut findings = self.find(&job.url, job.target.purpose(), &as_rendered, &job.scope);
-                let outlinks = self.outlinks(&job, &as_rendered, &page.links, &mut findings);
+                let mut findings = self.finder.find(&job.url, job.target.purpose(), &as_rendered, &job.scope);
+                let outlinks = self.finder.outlinks(&job, &as_rendered, &page.links, &mut findings);
                 rendered.after = shown(&findings);
                 rendered.cut_by = page.cut_by;
                 (findings, outlinks, Some(page))
@@ -149,81 +143,14 @@ impl Processor {
         Ok(Processed { has_statements, rendered: Some(Box::new(rendered)), ..processed })
     }
 
-    /// Links that the browser found and that the page does not name itself; those that are in scope are added to
-    /// `findings`.
-    fn outlinks(&mut self, job: &FetchJob, page: &Response, links: &[String], findings: &mut Findings) -> Vec<String> {
-        let Target::Page { url, .. } = &job.target else { return Vec::new() };
-        if findings.is_nofollow && self.options.respect_nofollow {
-            return Vec::new();
-        }
-        let named = self.named_in(&job.url, page);
-        let mut known: HashSet<Fingerprint> = findings.links.iter().map(|link| link.keys.key).collect();
-        let naming = Naming { depth: url.depth, hops: &url.hops };
-        let (mut outlinks, mut bytes) = (Vec::new(), 0);
-        for link in links.iter().take(self.options.links_max) {
-            let Ok(target) = CanonicalUrl::parse(link) else { continue };
-            let keys = self.options.keys.keys(&target);
-            if named.contains(&keys.key) || !known.insert(keys.key) {
-                continue;
-            }
-            let verdict = self.judge(&job.scope, &target, LinkKind::Anchor, naming);
-            let link = FoundLink { url: target.into_text(), keys, kind: LinkKind::Anchor, modified: None };
-            match verdict {
-                Ok(()) if bytes + link.url.len() > OUTLINKS_BYTES_MAX => leave_out(findings, link, Reason::PageLimit),
-                Ok(()) => {
-                    bytes += link.url.len();
-                    outlinks.push(link.url.to_string());
-                    findings.links.push(link);
-                }
-                Err(reason) => leave_out(findings, link, reason),
-            }
-        }
-        outlinks
-    }
-
-    /// All URLs that the page itself names, followed or not.
-    fn named_in(&mut self, url: &CanonicalUrl, page: &Response) -> HashSet<Fingerprint> {
-        let mut scan = LinkScan::new(self.options.links_max, false, self.options.url_bytes_max);
-        let content_type = page.content_type();
-        let links = scan.document(
-            Document::Html,
-            &page.body,
-            content_type.as_deref(),
-            url,
-            &self.options.keys,
-            RobotsDirectives::default(),
-        );
-        links.entries.into_iter().map(|link| link.keys.key).collect()
-    }
-
-    /// Links of a page from the archive that were noted beside it, which are added to `findings`.
-    pub(super) fn add_outlinks(
-        &self,
-        naming: Naming<'_>,
-        outlinks: &[String],
-        scope: &crate::web::scope::Scope,
-        findings: &mut Findings,
-    ) {
-        for link in outlinks {
-            let Ok(target) = CanonicalUrl::parse(link) else { continue };
-            let keys = self.options.keys.keys(&target);
-            let verdict = self.judge(scope, &target, LinkKind::Anchor, naming);
-            let link = FoundLink { url: target.into_text(), keys, kind: LinkKind::Anchor, modified: None };
-            match verdict {
-                Ok(()) => findings.links.push(link),
-                Err(reason) => leave_out(findings, link, reason),
-            }
-        }
-    }
-
     /// The answer for the page that has asked for the URL of `job`; `None` for the robots.txt that it waits for.
     pub(super) fn resource(&mut self, job: &FetchJob, response: &Response) -> Option<Arc<Resource>> {
         let Target::Resource { .. } = &job.target else { return None };
         let coding = response.content_encoding();
-        let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
+        let decoded_max = coding::within_ratio(response.body.len(), self.finder.options.decoded_max);
         let body = match coding.as_deref() {
             None => response.body.clone(),
-            coding => self.decoder.decode(coding, &response.body, decoded_max).bytes.to_vec(),
+            coding => self.finder.decoder.decode(coding, &response.body, decoded_max).bytes.to_vec(),
         };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         // what the crawl keeps of cookies it sends itself; pages have none of their own

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprinter;
+use crate::frontier::Hops;
 use crate::warc::HttpVersion;
 use crate::web::scope::ScopeOptions;
 
