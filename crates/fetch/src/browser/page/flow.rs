@@ -32,7 +32,8 @@ pub(in crate::browser) async fn render(
             return Err(RenderFailure::Crashed);
         }
     };
-    let result = open.page.run(url, begin + options.deadline).await;
+    let flow = Flow { page: &open.page, deadline: begin + options.deadline };
+    let result = flow.run(url).await;
     if matches!(result, Err(RenderFailure::Hung)) {
         process.retire();
     }
@@ -59,16 +60,22 @@ impl From<Stop> for Break {
     }
 }
 
-impl Page {
-    async fn run(&self, url: &str, deadline: Instant) -> Result<Rendered, RenderFailure> {
-        self.navigate(url, deadline).await?;
-        let ended = match self.behave(deadline).await {
+/// The course of a page's rendering, until its time is over.
+pub(super) struct Flow<'a> {
+    pub page: &'a Page,
+    pub deadline: Instant,
+}
+
+impl Flow<'_> {
+    async fn run(&self, url: &str) -> Result<Rendered, RenderFailure> {
+        self.navigate(url).await?;
+        let ended = match self.behave().await {
             Ok(()) => Ended::Quiet,
             Err(Break::Ended(ended)) => ended,
             Err(Break::Failed(failure)) => return Err(failure),
         };
         // what comes from here on would be in no DOM
-        self.state().is_closed = true;
+        self.page.state().is_closed = true;
         let harvest = self.harvest().await?;
         let mut rendered = Rendered {
             dom: harvest.dom,
@@ -79,13 +86,13 @@ impl Page {
             ended,
             ..Rendered::default()
         };
-        if let Some(screenshot) = self.options.screenshot {
+        if let Some(screenshot) = self.page.options.screenshot {
             rendered.screenshot = self.picture(self.screenshot(screenshot).await)?;
         }
-        if self.options.pdf {
+        if self.page.options.pdf {
             rendered.pdf = self.picture(self.pdf().await)?;
         }
-        rendered.refused = std::mem::take(&mut self.state().refused);
+        rendered.refused = std::mem::take(&mut self.page.state().refused);
         Ok(rendered)
     }
 
@@ -102,12 +109,12 @@ impl Page {
     }
 
     /// Loads the main document.
-    async fn navigate(&self, url: &str, deadline: Instant) -> Result<(), RenderFailure> {
+    async fn navigate(&self, url: &str) -> Result<(), RenderFailure> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(RenderFailure::Document("its scheme is not the web's".to_owned()));
         }
-        let session = self.state().session.clone();
-        let result = match self.call(&session, "Page.navigate", &json!({ "url": url }), deadline).await {
+        let session = self.page.state().session.clone();
+        let result = match self.page.call(&session, "Page.navigate", &json!({ "url": url }), self.deadline).await {
             Ok(result) => result,
             Err(Stop::Late) => return Err(RenderFailure::Document("it took too long".to_owned())),
             Err(Stop::Refused(why)) => return Err(RenderFailure::Document(why)),
@@ -116,7 +123,7 @@ impl Page {
         if result["isDownload"] == true {
             return Err(RenderFailure::Document("it is a download".to_owned()));
         }
-        match (result["errorText"].as_str(), self.state().denied) {
+        match (result["errorText"].as_str(), self.page.state().denied) {
             (Some(_), Some(denied)) => Err(RenderFailure::Document(format!("{denied:?}"))),
             (Some(error), None) => Err(RenderFailure::Document(error.to_owned())),
             (None, _) => Ok(()),
@@ -124,26 +131,26 @@ impl Page {
     }
 
     /// All that is done with the page before it is read.
-    async fn behave(&self, deadline: Instant) -> Result<(), Break> {
-        self.quiet(deadline).await?;
-        self.consent(deadline).await?;
-        if self.options.scrolls_max > 0 {
-            self.scroll(deadline).await?;
+    async fn behave(&self) -> Result<(), Break> {
+        self.quiet().await?;
+        self.consent().await?;
+        if self.page.options.scrolls_max > 0 {
+            self.scroll().await?;
         }
         let mut clicks = 0;
-        for selector in &self.options.click {
-            self.click(selector, &mut clicks, deadline).await?;
+        for selector in &self.page.options.click {
+            self.click(selector, &mut clicks).await?;
         }
         Ok(())
     }
 
     /// Waits until the page is quiet, and returns how often its DOM has changed.
-    async fn quiet(&self, deadline: Instant) -> Result<u64, Break> {
-        let quiet = self.options.quiet;
+    async fn quiet(&self) -> Result<u64, Break> {
+        let quiet = self.page.options.quiet;
         loop {
-            let changed = self.changed.notified();
+            let changed = self.page.changed.notified();
             let (wait, requests, to_watch) = {
-                let mut state = self.state();
+                let mut state = self.page.state();
                 if let Some(failure) = &state.crash {
                     return Err(Break::Failed(failure.clone()));
                 }
@@ -153,29 +160,29 @@ impl Page {
                 let until = state.network_changed + quiet.network;
                 let to_watch = state.is_loaded && !state.is_watched;
                 state.is_watched |= to_watch;
-                (if state.is_loaded && state.open == 0 { until } else { deadline }, state.requests, to_watch)
+                (if state.is_loaded && state.open == 0 { until } else { self.deadline }, state.requests, to_watch)
             };
-            if Instant::now() >= deadline {
+            if Instant::now() >= self.deadline {
                 return Err(Break::Ended(Ended::Deadline));
             }
             if Instant::now() < wait {
                 if to_watch {
                     // from here on changes of the DOM are counted, while the network is waited for; one that cannot
                     // answer now is asked later
-                    let _ = self.evaluate("idle()", wait.min(deadline)).await;
+                    let _ = self.evaluate("idle()", wait.min(self.deadline)).await;
                     continue;
                 }
                 tokio::select! {
                     () = changed => {}
-                    () = tokio::time::sleep_until(wait.min(deadline)) => {}
-                    () = self.connection().ended() => return Err(Break::Failed(self.process.end())),
+                    () = tokio::time::sleep_until(wait.min(self.deadline)) => {}
+                    () = self.page.connection().ended() => return Err(Break::Failed(self.page.process.end())),
                 }
                 continue;
             }
             // a page that is busy answers when it is not, and what it did until then counts
-            let idle = self.evaluate("idle()", deadline).await?;
+            let idle = self.evaluate("idle()", self.deadline).await?;
             let is_same = {
-                let state = self.state();
+                let state = self.page.state();
                 state.requests == requests && state.open == 0
             };
             let time = Duration::from_secs_f64(idle["idle"].as_f64().unwrap_or_default().max(0.0) / 1e3);
@@ -183,21 +190,21 @@ impl Page {
                 return Ok(idle["changes"].as_u64().unwrap_or_default());
             }
             let pause = quiet.dom.saturating_sub(time).max(Duration::from_millis(10));
-            tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
+            tokio::time::sleep_until((Instant::now() + pause).min(self.deadline)).await;
         }
     }
 
     /// Clicks the button of a banner, if there is one that is known. Some are shown a moment after the page is quiet.
-    async fn consent(&self, deadline: Instant) -> Result<(), Break> {
-        let selectors = selectors(self.options.consent);
+    async fn consent(&self) -> Result<(), Break> {
+        let selectors = selectors(self.page.options.consent);
         if selectors.is_empty() {
             return Ok(());
         }
         let selectors = Value::from(selectors);
         for wait in [Duration::ZERO, BANNER_DELAY] {
-            tokio::time::sleep_until((Instant::now() + wait).min(deadline)).await;
-            if self.press(&selectors, deadline).await? == "clicked" {
-                self.quiet(deadline).await?;
+            tokio::time::sleep_until((Instant::now() + wait).min(self.deadline)).await;
+            if self.press(&selectors).await? == "clicked" {
+                self.quiet().await?;
                 break;
             }
         }
@@ -205,33 +212,33 @@ impl Page {
     }
 
     /// Scrolls window by window to the end, and on while the page grows there.
-    async fn scroll(&self, deadline: Instant) -> Result<(), Break> {
+    async fn scroll(&self) -> Result<(), Break> {
         let mut height = 0.0;
-        for _ in 0..self.options.scrolls_max {
-            let step = self.act("scroll()", deadline).await?;
+        for _ in 0..self.page.options.scrolls_max {
+            let step = self.act("scroll()").await?;
             if step["end"] != true {
                 continue;
             }
-            self.quiet(deadline).await?;
+            self.quiet().await?;
             let now = step["height"].as_f64().unwrap_or_default();
-            let after = self.act("scroll()", deadline).await?;
+            let after = self.act("scroll()").await?;
             let grown = after["height"].as_f64().unwrap_or_default();
             if after["end"] == true && grown <= now.max(height) {
                 break;
             }
             height = now;
         }
-        self.evaluate("top()", deadline).await?;
-        self.quiet(deadline).await?;
+        self.evaluate("top()", self.deadline).await?;
+        self.quiet().await?;
         Ok(())
     }
 
     /// Clicks what `selector` finds, again and again, until it is gone or a click changes nothing.
-    async fn click(&self, selector: &str, clicks: &mut u32, deadline: Instant) -> Result<(), Break> {
+    async fn click(&self, selector: &str, clicks: &mut u32) -> Result<(), Break> {
         let selector = Value::from(selector);
-        while *clicks < self.options.clicks_max {
-            let before = (self.quiet(deadline).await?, self.state().requests);
-            match self.press(&selector, deadline).await?.as_str() {
+        while *clicks < self.page.options.clicks_max {
+            let before = (self.quiet().await?, self.page.state().requests);
+            match self.press(&selector).await?.as_str() {
                 Some("clicked") => *clicks += 1,
                 Some("invalid") => {
                     tracing::warn!(%selector, "a selector of what is to be clicked is none");
@@ -239,7 +246,7 @@ impl Page {
                 }
                 _ => return Ok(()),
             }
-            if (self.quiet(deadline).await?, self.state().requests) == before {
+            if (self.quiet().await?, self.page.state().requests) == before {
                 return Ok(());
             }
         }
@@ -248,18 +255,18 @@ impl Page {
 
     /// Does something to the page that it may answer with requests. They are announced a moment later, so the page is
     /// not quiet before the time for that is over.
-    async fn act(&self, expression: &str, deadline: Instant) -> Result<Value, Stop> {
-        let done = self.evaluate(expression, deadline).await?;
-        self.state().network_changed = Instant::now();
+    async fn act(&self, expression: &str) -> Result<Value, Stop> {
+        let done = self.evaluate(expression, self.deadline).await?;
+        self.page.state().network_changed = Instant::now();
         Ok(done)
     }
 
     /// Clicks the first element of `selectors` that can be seen, and returns whether there was one. What the page does
     /// at once is done by then.
-    async fn press(&self, selectors: &Value, deadline: Instant) -> Result<Value, Stop> {
-        let pressed = self.act(&format!("click({selectors})"), deadline).await?;
+    async fn press(&self, selectors: &Value) -> Result<Value, Stop> {
+        let pressed = self.act(&format!("click({selectors})")).await?;
         if pressed == "clicked" {
-            self.evaluate("drawn()", deadline).await?;
+            self.evaluate("drawn()", self.deadline).await?;
         }
         Ok(pressed)
     }

@@ -6,7 +6,8 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Page, Stop, text};
+use super::flow::Flow;
+use super::{Stop, text};
 use crate::browser::{PictureFormat, RenderFailure, Screenshot};
 
 const SCRIPT: &str = include_str!("page.js");
@@ -32,11 +33,11 @@ pub(super) struct Harvest {
     pub text_length: usize,
 }
 
-impl Page {
+impl Flow<'_> {
     /// The value of `expression` in the main frame.
     pub(super) async fn evaluate(&self, expression: &str, until: Instant) -> Result<Value, Stop> {
         let (session, target) = {
-            let state = self.state();
+            let state = self.page.state();
             (state.session.clone(), state.target.clone())
         };
         let mut refused = String::new();
@@ -52,14 +53,14 @@ impl Page {
 
     async fn evaluate_in(&self, session: &str, frame: &str, expression: &str, until: Instant) -> Result<Value, Stop> {
         let world = json!({ "frameId": frame, "worldName": WORLD });
-        let world = self.call(session, "Page.createIsolatedWorld", &world, until).await?;
+        let world = self.page.call(session, "Page.createIsolatedWorld", &world, until).await?;
         let evaluate = json!({
             "expression": format!("{SCRIPT}\ncrawler.{expression}"),
             "contextId": world["executionContextId"],
             "returnByValue": true,
             "awaitPromise": true,
         });
-        let mut result = self.call(session, "Runtime.evaluate", &evaluate, until).await?;
+        let mut result = self.page.call(session, "Runtime.evaluate", &evaluate, until).await?;
         match result["exceptionDetails"].is_null() {
             true => Ok(result["result"]["value"].take()),
             false => Err(Stop::Refused(result["exceptionDetails"].to_string())),
@@ -68,12 +69,12 @@ impl Page {
 
     /// Reads the page; one that hangs has its scripts ended.
     pub(super) async fn harvest(&self) -> Result<Harvest, RenderFailure> {
-        let (dom_max, links_max) = (self.options.dom_max, self.options.links_max);
+        let (dom_max, links_max) = (self.page.options.dom_max, self.page.options.links_max);
         let expression = format!("harvest({dom_max}, {links_max})");
         let mut value = match self.evaluate(&expression, Instant::now() + GRACE).await {
             Err(Stop::Late) => {
-                let session = self.state().session.clone();
-                self.connection().send(&session, "Runtime.terminateExecution", &json!({}));
+                let session = self.page.state().session.clone();
+                self.page.connection().send(&session, "Runtime.terminateExecution", &json!({}));
                 self.evaluate(&expression, Instant::now() + GRACE).await?
             }
             result => result?,
@@ -98,15 +99,15 @@ impl Page {
     async fn links_of_frames(&self, links: &mut Vec<String>) {
         let until = Instant::now() + FRAMES_TIME_MAX;
         let (own, frames) = {
-            let state = self.state();
+            let state = self.page.state();
             ((state.session.clone(), state.target.clone()), state.frames.clone())
         };
         let mut seen: std::collections::HashSet<String> = links.iter().cloned().collect();
         let mut read = 0;
         for (session, target) in std::iter::once(&own).chain(&frames) {
-            let Ok(tree) = self.call(session, "Page.getFrameTree", &json!({}), until).await else { continue };
+            let Ok(tree) = self.page.call(session, "Page.getFrameTree", &json!({}), until).await else { continue };
             for frame in frames_of(&tree["frameTree"]) {
-                let left = self.options.links_max.saturating_sub(links.len());
+                let left = self.page.options.links_max.saturating_sub(links.len());
                 if read == FRAMES_MAX || left == 0 {
                     return;
                 }
@@ -124,27 +125,27 @@ impl Page {
 
     /// A picture of the page.
     pub(super) async fn screenshot(&self, screenshot: Screenshot) -> Result<Vec<u8>, Stop> {
-        let (session, until) = (self.state().session.clone(), Instant::now() + PICTURE_MAX);
+        let (session, until) = (self.page.state().session.clone(), Instant::now() + PICTURE_MAX);
         let format = match screenshot.format {
             PictureFormat::Png => "png",
             PictureFormat::Webp => "webp",
         };
         let mut capture = json!({ "format": format });
         if screenshot.is_full {
-            let metrics = self.call(&session, "Page.getLayoutMetrics", &json!({}), until).await?;
+            let metrics = self.page.call(&session, "Page.getLayoutMetrics", &json!({}), until).await?;
             let size = |name: &str| metrics["cssContentSize"][name].as_f64().unwrap_or(1.0).clamp(1.0, HEIGHT_MAX);
             let (width, height) = (size("width"), size("height"));
             capture["clip"] = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
             capture["captureBeyondViewport"] = true.into();
         }
-        decoded(&self.call(&session, "Page.captureScreenshot", &capture, until).await?)
+        decoded(&self.page.call(&session, "Page.captureScreenshot", &capture, until).await?)
     }
 
     /// The page as PDF.
     pub(super) async fn pdf(&self) -> Result<Vec<u8>, Stop> {
-        let (session, until) = (self.state().session.clone(), Instant::now() + PICTURE_MAX);
+        let (session, until) = (self.page.state().session.clone(), Instant::now() + PICTURE_MAX);
         let print = json!({ "printBackground": true, "preferCSSPageSize": true });
-        decoded(&self.call(&session, "Page.printToPDF", &print, until).await?)
+        decoded(&self.page.call(&session, "Page.printToPDF", &print, until).await?)
     }
 }
 
