@@ -73,7 +73,10 @@ impl StoreName {
 
     /// Returns true where every crawl has it.
     pub const fn is_always_there(self) -> bool {
-        matches!(self, StoreName::Seen | StoreName::Robots | StoreName::Dns)
+        match self {
+            StoreName::Seen | StoreName::Robots | StoreName::Dns => true,
+            StoreName::Visits | StoreName::Support => false,
+        }
     }
 }
 
