@@ -80,8 +80,7 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let of_answers = |store: &&StoreName| !matches!(store, StoreName::Seen | StoreName::Visits | StoreName::Support);
-    for store in harm.stores.keys().filter(of_answers) {
+    for store in harm.stores.keys().filter(|&&store| answers::has(store)) {
         said.push(format!(
             "--rebuild empties the damaged part of {}/: its answers are asked for again",
             store.dir_name()

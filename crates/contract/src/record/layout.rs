@@ -4,8 +4,7 @@
 //! of the table in docs/FORMATS.md. The names are written here and nowhere else, but for those within a directory,
 //! which its owner has.
 //!
-//! One DRUM store more is a [`StoreName`], its type with `StoreValue` and its field (`engine::stores`), a line where it
-//! is opened (`engine::open`), one where `verify` reads its values (`crawl::verify::stores`), and docs/FORMATS.md.
+//! docs/architecture/changes.md says what one DRUM store more needs beside its [`StoreName`].
 
 use std::path::{Path, PathBuf};
 
@@ -74,7 +73,10 @@ impl StoreName {
 
     /// Returns true where every crawl has it.
     pub const fn is_always_there(self) -> bool {
-        matches!(self, StoreName::Seen | StoreName::Robots | StoreName::Dns)
+        match self {
+            StoreName::Seen | StoreName::Robots | StoreName::Dns => true,
+            StoreName::Visits | StoreName::Support => false,
+        }
     }
 }
 

@@ -100,16 +100,7 @@ impl Books {
 
     /// Counts a URL that a budget or a trap rule left out among those of the same host, domain or pattern.
     fn count_limited(&mut self, url: &str, reason: Reason, urls: u64) {
-        if matches!(
-            reason,
-            Reason::HostPages
-                | Reason::HostBytes
-                | Reason::DomainPages
-                | Reason::Pattern
-                | Reason::Text
-                | Reason::SessionParam
-                | Reason::Trap
-        ) {
+        if is_limit(reason) {
             let whose = whose(&super::queued_url(url), reason);
             self.statistics.limited.count(reason, &whose, urls);
         }
@@ -173,6 +164,29 @@ impl Books {
     fn seed_url(&mut self, number: u32) -> Result<String> {
         let url = self.seed_urls.get(number.into(), || Ok(self.seeds.get(number)?.map(|seed| seed.url)))?;
         Ok(url.unwrap_or_default())
+    }
+}
+
+/// Returns true where a budget or a trap rule leaves URLs of a host, a domain or a pattern out.
+fn is_limit(reason: Reason) -> bool {
+    match reason {
+        Reason::HostPages
+        | Reason::HostBytes
+        | Reason::DomainPages
+        | Reason::Pattern
+        | Reason::Text
+        | Reason::SessionParam
+        | Reason::Trap => true,
+        Reason::Scope
+        | Reason::Depth
+        | Reason::Robots
+        | Reason::TooLong
+        | Reason::Redirects
+        | Reason::PrivateAddress
+        | Reason::HostGivenUp
+        | Reason::PageLimit
+        | Reason::EmbeddedPages
+        | Reason::Login => false,
     }
 }
 

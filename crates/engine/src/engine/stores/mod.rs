@@ -146,9 +146,25 @@ impl Stores {
 
     /// All that there are, the one that is nearest to the frontier first.
     fn each(&mut self) -> impl Iterator<Item = &mut dyn AnyStore> {
-        let always: [&mut dyn AnyStore; 3] = [&mut self.dns, &mut self.robots, &mut self.seen];
-        let visits = self.visits.as_mut().map(|visits| visits as &mut dyn AnyStore);
-        let support = self.support.as_mut().map(|support| support as &mut dyn AnyStore);
+        // no field is left out, so that a new store cannot be
+        let Stores {
+            seen,
+            robots,
+            dns,
+            visits,
+            support,
+            patterns: _,
+            texts: _,
+            session_params: _,
+            by_network: _,
+            by_standing: _,
+            support_begins_late: _,
+            sink: _,
+            jobs: _,
+        } = self;
+        let always: [&mut dyn AnyStore; 3] = [dns, robots, seen];
+        let visits = visits.as_mut().map(|visits| visits as &mut dyn AnyStore);
+        let support = support.as_mut().map(|support| support as &mut dyn AnyStore);
         always.into_iter().chain(visits).chain(support)
     }
 

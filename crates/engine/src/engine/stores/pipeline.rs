@@ -94,7 +94,22 @@ impl Stores {
 
     /// Hands at most `results_max` results of each store's merges on; says how many there were.
     pub(crate) fn dispatch(&mut self, results_max: usize) -> Result<usize> {
-        let Stores { seen, patterns, robots, dns, visits, support, sink, jobs, .. } = self;
+        // no field is left out, so that a new store cannot be
+        let Stores {
+            seen,
+            robots,
+            dns,
+            visits,
+            support,
+            patterns,
+            sink,
+            jobs,
+            texts: _,
+            session_params: _,
+            by_network: _,
+            by_standing: _,
+            support_begins_late: _,
+        } = self;
         let mut count = dns.dispatch(&mut BehindDns { robots, sink }, results_max)?;
         count += robots.dispatch(&mut BehindRobots { dns, sink }, results_max)?;
         if let Some(visits) = visits {
