@@ -70,7 +70,7 @@ word! {
 section! {
     /// Name of the crawler, and limits of the crawl.
     Crawl {
-        /// Name of the crawler, `NAME` or `NAME/VERSION`; see [`super::Config::user_agent`].
+        /// Name of the crawler, `NAME` or `NAME/VERSION`; see `Config::user_agent`.
         user_agent: String = "crawler".to_owned(),
         /// URL or address at which a webmaster reaches the person behind the crawl; empty for none.
         contact: String = String::new(),

@@ -189,12 +189,12 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.pending()
     }
 
-    /// [`Drum::pending_checks`].
+    /// Returns `Drum::pending_checks`.
     pub fn pending_checks(&self) -> u64 {
         self.drum.pending_checks()
     }
 
-    /// [`Drum::unanswered`].
+    /// Returns `Drum::unanswered`.
     pub fn unanswered(&self) -> u64 {
         self.drum.unanswered()
     }

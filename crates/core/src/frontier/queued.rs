@@ -149,7 +149,7 @@ impl Aux for QueuedUrl {
 /// A discovery path as in Heritrix's crawl.log: `L` link, `R` redirect, `E` embedded, `P` robots.txt as a prerequisite,
 /// `M` named by a robots.txt as sitemap, or by a sitemap; empty for a seed.
 ///
-/// A path longer than [`Hops::LETTERS_MAX`] keeps its last letters after the number of those left out: `12+LLRL...`.
+/// A path longer than `Hops::LETTERS_MAX` keeps its last letters after the number of those left out: `12+LLRL...`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Hops(Letters);

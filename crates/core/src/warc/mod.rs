@@ -10,7 +10,7 @@
 //! | `conversion` | of a page that was rendered: the page as it was then ([`Rendition`]) |
 //! | `resource` | pictures of it, where they are wanted |
 //! | `response` | status line and headers in HTTP/1.1 syntax, body as sent without transfer encoding |
-//! | or `revisit` | the same head without the body, and which response has it ([`Encoder::revisit`]) |
+//! | or `revisit` | the same head without the body, and which response has it (`Encoder::revisit`) |
 //!
 //! Each record is compressed alone, so a reader seeks to any of them. The HTTP client hands over the status and the
 //! headers in order but not their bytes, so heads are rebuilt: `Transfer-Encoding` is renamed to

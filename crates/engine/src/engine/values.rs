@@ -85,7 +85,7 @@ impl Robots {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }
 
-    /// The answer with its term, for reports: anyone who decides by it asks [`Robots::fresh`].
+    /// The answer with its term, for reports: anyone who decides by it asks `Robots::fresh`.
     pub fn recorded(&self) -> (&RobotsAnswer, Term) {
         (&self.answer, self.term)
     }
@@ -158,7 +158,7 @@ impl Addresses {
         Addresses { answer: if is_empty { NameAnswer::Unanswered } else { answer }, term }
     }
 
-    /// The answer with its term, for reports: anyone who decides by it asks [`Addresses::fresh`].
+    /// The answer with its term, for reports: anyone who decides by it asks `Addresses::fresh`.
     pub fn recorded(&self) -> (&NameAnswer, Term) {
         (&self.answer, self.term)
     }

@@ -8,7 +8,7 @@
 //! chose the bucket, below a marker bit: a split takes its lowest bit to decide where the slot goes, and needs not read
 //! key.dat. A tag that has run out (after 23 doublings) is rebuilt from the key record.
 //!
-//! Between checkpoints nothing is written here. [`AddressFile::apply`] takes the slots of a whole interval in bucket
+//! Between checkpoints nothing is written here. `AddressFile::apply` takes the slots of a whole interval in bucket
 //! order, so that a page is read and written once, in chunks of `CHUNK_PAGES`: the images go to address.dw and are
 //! synced, then to their places and are synced again. A chunk that a crash interrupted is repaired from address.dw when
 //! the file is opened. Taking the same slot again changes nothing, so a job that was interrupted is simply repeated
@@ -91,7 +91,7 @@ impl AddressFile {
         open().map_err(Error::of_named_file)
     }
 
-    /// Opens the file for [`AddressFile::apply`] and for look-ups at the same time.
+    /// Opens the file for `AddressFile::apply` and for look-ups at the same time.
     pub(crate) fn open_for_writing(disk: &Disk, dir: &Path) -> Result<Self> {
         let file = AddressFile::open(disk, dir, Mode::Write)?;
         file.check_head()?;

@@ -1,7 +1,7 @@
 //! Reading the seeds beside a crawl that runs, without a lock: as streams, with a few bytes of memory a seed.
 //!
 //! A crawl of several shards has one list, and fates in each of its shards: those of a seed are noted by the shard that
-//! owns its domain, and behind a redirect to another shard's domain by that one ([`SeedReader::for_each_owned`]).
+//! owns its domain, and behind a redirect to another shard's domain by that one (`SeedReader::for_each_owned`).
 
 use std::collections::HashMap;
 use std::fmt;

@@ -7,7 +7,7 @@
 //!
 //! Promises: a request has one spelling (names in lower case and in their order, one set of escapes), so that two
 //! addresses are equal where their requests are; the spelling has no blanks and no controls; and
-//! [`Request::parse`] reads what `Display` writes, and nothing that is longer than [`Request::BYTES_MAX`].
+//! `Request::parse` reads what `Display` writes, and nothing that is longer than [`Request::BYTES_MAX`].
 //!
 //! Only who runs the crawl makes requests: [`CanonicalUrl::parse`](super::url::CanonicalUrl::parse) reads addresses;
 //! references of pages, redirects and sitemaps are resolved by other ways, which leave every fragment out.
