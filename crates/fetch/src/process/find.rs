@@ -66,7 +66,7 @@ impl Finder {
         }
     }
 
-    /// Finds what an answer says about other URLs.
+    /// Finds what a stored answer says about other URLs, by the settings of its site.
     pub(super) fn findings(
         &mut self,
         url: &CanonicalUrl,
@@ -104,6 +104,7 @@ impl Finder {
         self.options.decoded_max = decoded_max;
     }
 
+    /// Finds what an answer says about other URLs, by the settings in use.
     pub(super) fn find(
         &mut self,
         url: &CanonicalUrl,
