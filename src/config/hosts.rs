@@ -20,7 +20,7 @@ use crate::web::address::AddressGuard;
 #[serde(transparent)]
 pub struct Hosts(pub BTreeMap<String, Vec<String>>);
 
-/// A file of so many names is one for a name server.
+/// A file of this many names is one for a name server.
 const NAMES_MAX: usize = 10_000;
 /// Addresses of a name.
 const ADDRESSES_MAX: usize = 8;

@@ -157,7 +157,7 @@ impl Config {
         Config::parse_with_origins(text, &name)
     }
 
-    /// The configuration written in `text`; `name` stands for the file in errors.
+    /// The configuration written in `text`; errors call the file `name`.
     pub fn parse(text: &str, name: &str) -> Result<Config, ConfigError> {
         Ok(Config::parse_with_origins(text, name)?.0)
     }

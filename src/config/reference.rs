@@ -4,7 +4,7 @@
 //! headers = { X-Api-Key = "${API_KEY}" }
 //! auth = { user = "me", password = "${file:/etc/crawler/password}" }
 //! ```
-//! `${NAME}` is a variable of the environment, `${file:PATH}` what stands in a file, without the line end behind it;
+//! `${NAME}` is a variable of the environment, `${file:PATH}` what is in a file, without the line end behind it;
 //! `$${` is `${` itself. They are looked up when a crawl starts and when it reloads its settings ([`resolved`]), not
 //! when the configuration is read: so a configuration has no secrets, wherever it is written, printed or sent to.
 

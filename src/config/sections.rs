@@ -2,7 +2,7 @@
 //!
 //! Where a part of the crawl has options with a default, a key takes its default from there. The defaults are chosen
 //! for a stranger's web: one connection a host, seconds between requests, robots.txt obeyed, and limits that hold
-//! against traps. `None` stands for `"unlimited"`.
+//! against traps. `None` means `"unlimited"`.
 
 use std::time::Duration;
 

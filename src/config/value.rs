@@ -184,7 +184,7 @@ pub(crate) fn parse_bytes(text: &str) -> Option<Bytes> {
         _ => return None,
     };
     let bytes = number * unit_bytes as f64;
-    // Past 2^53 a float no longer tells neighbours apart; no disk is that large.
+    // Past 2^53 a float no longer distinguishes neighbours; no disk is that large.
     (bytes <= 9e15).then_some(Bytes(bytes as u64))
 }
 

@@ -50,7 +50,7 @@ struct Running {
 }
 
 impl Control {
-    /// Listens for commands to the crawl of `request`, whose directory this process has locked, and which has so many
+    /// Listens for commands to the crawl of `request`, whose directory this process has locked, and which has that many
     /// `engines`.
     pub(super) fn start(request: &CrawlRequest, engines: usize) -> (Control, Incoming) {
         let (to_engines, orders): (Vec<_>, Vec<_>) = (0..engines).map(|_| bounded(ORDERS_WAITING)).unzip();

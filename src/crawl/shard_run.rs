@@ -35,7 +35,7 @@ pub(super) enum Admission {
 /// The result of an [`Admission`].
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Admitted {
-    /// The names of so many seeds are resolved again.
+    /// The names of this many seeds are resolved again.
     Listed(usize),
     /// They are fetched again.
     Again(Refetch),

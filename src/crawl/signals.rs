@@ -85,7 +85,7 @@ impl Signals {
 }
 
 /// Listens for signals on a thread of its own, for as long as the process lives: what they ask for, they ask of all
-/// `engines`. `is_up` tells whether these take events in.
+/// `engines`. `is_up` says whether these take events in.
 pub(super) fn listen(engines: Vec<EngineAddress>, is_up: Arc<AtomicBool>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(wait(engines, is_up)))?;

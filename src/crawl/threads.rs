@@ -242,7 +242,7 @@ pub(super) fn no_thread(error: std::io::Error) -> CrawlError {
     CrawlError::Internal(format!("cannot start a thread: {error}"))
 }
 
-/// Threads of one kind for so many engines.
+/// Threads of one kind for that many engines.
 fn threads_for(engines: usize) -> usize {
     engines.div_ceil(ENGINES_PER_WORKER)
 }
@@ -380,7 +380,7 @@ impl<J: Send + 'static> Workers<J> {
         Workers::with_threads(name, engines, places, threads, move |job, _| work(job).map(Some))
     }
 
-    /// Starts so many. A job without an event is answered by somebody else.
+    /// Starts that many. A job without an event is answered by somebody else.
     fn with_threads(
         name: &'static str,
         engines: usize,

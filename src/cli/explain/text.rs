@@ -1,4 +1,4 @@
-//! An explanation for people: a table, what cannot be told, and the verdict. Whatever came from the web is escaped.
+//! An explanation for people: a table, what cannot be said, and the verdict. Whatever came from the web is escaped.
 
 use std::time::Duration;
 

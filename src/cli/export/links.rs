@@ -27,7 +27,7 @@ use crate::web::html::{
 use crate::web::sitemap::{Body, Entry, Format};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
-/// Links of a page; a page that names more is cut, and that is told.
+/// Links of a page; a page that names more is cut, and that is reported.
 const LINKS_MAX: usize = 100_000;
 
 #[derive(Debug, Args)]

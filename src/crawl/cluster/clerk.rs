@@ -73,7 +73,7 @@ impl Clerk {
 
     /// Passes `ask` to the thread. Its result is among the answers.
     pub(crate) fn ask(&self, ask: Ask) {
-        // a thread that has panicked has told; then no answer comes
+        // a thread that has panicked has said so; then no answer comes
         let _ = self.asks.send(ask);
     }
 }

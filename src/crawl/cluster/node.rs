@@ -40,7 +40,7 @@ use crate::shard::Shard;
 const TICK: Duration = Duration::from_millis(250);
 /// Time between two looks at the shards that the assignment gives to this node.
 const ASK_EVERY: Duration = Duration::from_secs(1);
-/// Figures are told and read this often.
+/// Figures are sent and read this often.
 const FIGURES_EVERY: Duration = Duration::from_secs(10);
 /// A node that is to stop waits this long for an etcd that does not answer its last heads.
 const HEADS_WAIT: Duration = Duration::from_secs(1);

@@ -29,7 +29,7 @@ pub(super) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Among how many shards the memory of this node is divided that holds so many of them.
+    /// Among how many shards the memory of this node is divided that holds that many of them.
     pub(crate) fn at_once(&self, known: &View, held: usize) -> usize {
         let others = known.nodes.iter().filter(|(name, _)| **name != self.node.0);
         let weights = others.map(|(_, node)| node.record.weight);

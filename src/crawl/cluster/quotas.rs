@@ -54,7 +54,7 @@ struct Account {
     is_known: bool,
     /// Pages at the last head of this claim, and what was left to do then.
     committed: Option<(u64, Idle)>,
-    /// A checkpoint was asked for when it had so many pages.
+    /// A checkpoint was asked for when it had this many pages.
     checkpoint_asked: Option<u64>,
     /// The grant that it has kept, where the answer to a give-back is missing.
     in_doubt: Option<GrantRecord>,
@@ -121,7 +121,7 @@ impl Quotas {
         allowance
     }
 
-    /// A head of the claim was committed, with so many pages.
+    /// A head of the claim was committed, with this many pages.
     pub(crate) fn committed(&self, claimed: &Claimed, pages: u64, idle: Idle) {
         self.change(claimed, |account| account.committed = Some((pages, idle)));
         self.ring();

@@ -33,7 +33,7 @@ use crate::web::secret::SecretAddress;
 const CACHE_BYTES: usize = 64 << 20;
 /// Memory of what is kept; the rest of it is in a temporary file.
 const KEPT_BYTES: usize = 64 << 20;
-/// Key records of so many bytes, some two million, are found by memory.
+/// Key records of this many bytes, some two million, are found by memory.
 const KEYS_IN_MEMORY_BYTES: u64 = 256 << 20;
 
 /// A crawl in a store, opened for reading. What is opened by it stays open when this is dropped.

@@ -55,7 +55,7 @@ pub struct Recovered {
 
 /// Begins a new era of the crawl in the store of `config` whose id begins with `id`, in the etcd of `etcd`, which may
 /// be a new one. Refuses where that has the crawl unharmed, or has nodes of it, unless `anyway` says that all of them
-/// are stopped. `say` is told how it goes.
+/// are stopped. `say` gets how it goes.
 pub fn recover(
     config: &Config,
     etcd: &EtcdOptions,

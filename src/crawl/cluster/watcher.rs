@@ -59,7 +59,7 @@ impl Watcher {
             thread::sleep(Duration::from_millis(10));
         }
         if goes_on || self.thread.is_finished() {
-            // what it has panicked with was told
+            // what it has panicked with was reported
             let _ = self.thread.join();
         }
     }

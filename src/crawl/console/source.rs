@@ -182,7 +182,7 @@ impl Source for CrawlSource {
     }
 }
 
-/// The time that a crawl takes from now on, as its display tells it.
+/// The time that a crawl takes from now on, as its display shows it.
 fn left(live: &record::Live) -> Option<record::TimeLeft> {
     record::TimeLeft::of(&live.figures.statistics, &live.figures.gauges, live.rates.pages)
 }

@@ -20,7 +20,7 @@ use crate::frontier::Treatments;
 use crate::signature::Signer;
 use crate::web::scope::ScopeRules;
 
-/// Keys that shape what lies on disk.
+/// Keys that shape what is on disk.
 const FIXED: [&str; 4] = ["crawl.readable_by", "crawl.shards", "drum.buckets", "scope.strip_query_params"];
 
 /// Knows where the configuration comes from, and which one is in effect.

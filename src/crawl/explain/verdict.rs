@@ -15,7 +15,7 @@ use crate::text::figures::{count, date, fraction, size, span};
 /// Facts that the verdict needs beside the explanation.
 pub(super) struct Facts<'a> {
     pub config: &'a Config,
-    /// Length of key.dat at the checkpoint: what lies behind was stored after it.
+    /// Length of key.dat at the checkpoint: what is behind was stored after it.
     pub key_bytes: Option<u64>,
     pub now: Time,
 }

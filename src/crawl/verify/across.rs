@@ -319,12 +319,12 @@ mod tests {
         ShardNoted { number: Some(9), exchange: Some(exchange) }
     }
 
-    /// The first of two shards, which has sent so many links and has these files.
+    /// The first of two shards, which has sent that many links and has these files.
     fn sender(sent: u64, kept: &[u64]) -> ShardNoted {
         noted(Position::default(), kept, Account { sent: vec![0, sent], read: vec![0, 0] })
     }
 
-    /// The second of them, which has read so many.
+    /// The second of them, which has read that many.
     fn reader(read: u64, position: Position) -> ShardNoted {
         noted(position, &[], Account { sent: vec![0, 0], read: vec![read, 0] })
     }

@@ -85,7 +85,7 @@ impl Join {
         Ok(self.other == Some(key))
     }
 
-    /// `key` is known, larger than those before. `absent` gets what lies before it and is not.
+    /// `key` is known, larger than those before. `absent` gets what is before it and is not.
     pub(super) fn advance_to(&mut self, key: u64, absent: &mut dyn FnMut(KeyRef)) -> Result<()> {
         while let Some(line) = self.head.filter(|line| line.key <= key) {
             if line.key < key && !self.is_other(line.key)? {

@@ -100,7 +100,7 @@ impl Stores<'_, '_> {
         if places.number != self.cut.checkpoint.number {
             return Ok(());
         }
-        // what is lost with a damaged file is told as that
+        // what is lost with a damaged file is reported as that
         let harm = &self.harm;
         let is_whole = !harm.lost && !harm.frontier && harm.of(StoreName::Visits).is_empty() && harm.slots.is_empty();
         let visits = self.source(&StoreName::Visits.dir(self.dir));

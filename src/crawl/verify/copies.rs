@@ -1,6 +1,6 @@
 //! The small files beside the stores: plain copies of what checkpoints have, seeds, rests, logs.
 //!
-//! A plain copy that is wrong misleads readers and nobody else: it is told, and rebuilt. One that is older than the
+//! A plain copy that is wrong misleads readers and nobody else: it is reported, and rebuilt. One that is older than the
 //! last checkpoint, or not there yet, was left so by a kill, and the next checkpoint or start replaces it.
 
 use std::path::Path;
@@ -96,7 +96,7 @@ pub(super) fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Repo
         Ok(None) => {}
         Ok(Some(findings)) => {
             report.summary.files += 2;
-            // shards have one list together: the first of them tells of it
+            // shards have one list together: the first of them reports it
             let is_told = |path: &Path| place.shard.index() == 0 || path.starts_with(place.dir);
             for (path, at, what, is_damage) in findings.into_iter().filter(|(path, ..)| is_told(path)) {
                 if is_damage { report.damage(&path, at, what) } else { report.unfinished(&path, at, what) }

@@ -66,8 +66,8 @@ impl Known {
 const CANNOT_RESUME: &str = "without a whole checkpoint file the crawl cannot resume: it has the only copy of what was \
                              in memory, including queued URLs; the stores are not verified";
 
-/// The identity by its plain copy. That it is not there or damaged is told; of a crawl that `is_new`, before its first
-/// checkpoint, it need not be there yet.
+/// The identity by its plain copy. That it is not there or damaged is reported; of a crawl that `is_new`, before its
+/// first checkpoint, it need not be there yet.
 pub(super) fn read_copy(disk: &Disk, dir: &Path, is_new: bool, report: &mut Report<'_>) -> Result<Option<Identity>> {
     match Identity::read_copy(disk, dir) {
         Ok(identity) => Ok(Some(identity)),

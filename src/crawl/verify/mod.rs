@@ -213,7 +213,7 @@ fn newest(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Cut
 fn seeds_of(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     match reader::count(disk, dir) {
         Ok(count) => Ok(count),
-        // told by the check of the list itself
+        // the check of the list itself reports it
         Err(error) if drum::verify::is_fault(&error) => Ok(None),
         Err(error) => Err(error),
     }

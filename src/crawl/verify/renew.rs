@@ -7,7 +7,7 @@
 //! the index is renamed over the old one: from then on until the checkpoint is durable the mark of
 //! [`container::rebuild`] keeps every crawl out, and anyone who rebuilds again starts again.
 //!
-//! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was
+//! What cannot be known again is reported: keys of URLs that were dropped or failed are in URL-seen only, and what was
 //! queued in a damaged file is nowhere else.
 
 use std::collections::HashSet;

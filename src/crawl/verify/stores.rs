@@ -36,7 +36,7 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Memory of each of the sorters.
 const SORT_MEMORY: usize = 32 << 20;
-/// Findings of one kind that are told one by one.
+/// Findings of one kind that are reported one by one.
 const TOLD_MAX: u64 = 20;
 
 /// The damage that was found, as far as a rebuild has to know it.
@@ -307,7 +307,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         self.places.as_mut().map_or(Ok(()), |places| places.visited(key, visited))
     }
 
-    /// Notes that URL-seen has to have a key that lies in the file or the directory `path`.
+    /// Notes that URL-seen has to have a key that is in the file or the directory `path`.
     pub(super) fn want(&mut self, key: u64, path: &Path) -> Result<()> {
         let source = self.source(path);
         self.wanted.push(&KeyRef::queued(key, source, 0).to_bytes())
@@ -323,7 +323,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         }
     }
 
-    /// Notes a queued URL that lies at `at` of `path`.
+    /// Notes a queued URL that is at `at` of `path`.
     fn queued(&mut self, url: &QueuedUrl, taken: bool, path: &Path, at: u64) -> Result<()> {
         if taken && !self.everything {
             return Ok(());
@@ -385,7 +385,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         for record in keys.scan_to(0, cut.checkpoint.container.key_bytes) {
             let record = match record {
                 Ok(record) => record,
-                // told by the verification of the archive
+                // the verification of the archive reports it
                 Err(error) if is_fault(&error) => return Ok(false),
                 Err(error) => return Err(error),
             };

@@ -55,7 +55,7 @@ impl Sent {
 }
 
 impl Lease {
-    /// A lease that does not hold before its first renewal, or granting, is told.
+    /// A lease that does not hold before its first renewal, or granting, is reported.
     pub(crate) fn new(clocks: Arc<dyn Clocks>, margin: Duration) -> Lease {
         Lease {
             clocks,

@@ -65,7 +65,7 @@ impl Grounds {
         Shard::new(shard, self.identity.shards())
     }
 
-    /// Makes the directory of the claimed shard ready to be opened: it stays as it lies there, if the head was shipped
+    /// Makes the directory of the claimed shard ready to be opened: it stays as it is there, if the head was shipped
     /// from it; else it is made as the store has it, without the archive, which stays there. Brings the head.
     pub fn prepare(&self, claimed: &Claimed) -> Result<Option<Manifest>> {
         let (disk, dir) = (&self.disk, self.root.join(self.shard(claimed.shard).dir_name()));
@@ -124,7 +124,7 @@ impl Grounds {
         act(Eras { store: &*self.store, prefix: &prefix(self.identity.id) })
     }
 
-    /// Makes `dir` what the store has of the shard. What lies there is of an earlier owner, whose work beyond the head
+    /// Makes `dir` what the store has of the shard. What is there is of an earlier owner, whose work beyond the head
     /// counts no more.
     fn bring(&self, dir: &Path, head: Option<&Manifest>) -> Result<()> {
         let (disk, aside) = (&self.disk, aside(dir));

@@ -108,7 +108,7 @@ impl Identity {
         self.sharding.is_none_or(|sharding| sharding.suffixes == SUFFIXES)
     }
 
-    /// Reads what lies at `offset` of the file at `path`.
+    /// Reads what is at `offset` of the file at `path`.
     pub(super) fn from_bytes(bytes: &[u8], path: &Path, offset: u64) -> Result<Self> {
         let damaged = |e: postcard::Error| Error::damaged(path, offset, "a readable identity", e.to_string());
         let (format, _): (u16, _) = postcard::take_from_bytes(bytes).map_err(damaged)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Round {
     /// 1, 2, 3, ...; 0 where there was none.
     pub number: u32,
-    /// Length of key.dat when it began: what lies behind was stored in it or later.
+    /// Length of key.dat when it began: what is behind was stored in it or later.
     pub from: u64,
     /// True if the run that made the checkpoint is one with `--force`.
     pub running: bool,

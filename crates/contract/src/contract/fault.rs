@@ -8,7 +8,7 @@ use crate::disk;
 /// A fault that a thread met, and cannot go on from.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The disk, or what lies on it.
+    /// The disk, or what is on it.
     #[error(transparent)]
     Disk(#[from] disk::Error),
     /// A fault of the program: where it panicked.
@@ -17,7 +17,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Does `work`. A panic is a fault as an error is; `said` tells where it was.
+    /// Does `work`. A panic is a fault as an error is; `said` says where it was.
     pub fn catch<T>(said: impl FnOnce() -> String, work: impl FnOnce() -> disk::Result<T>) -> Result<T, Fault> {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(done) => Ok(done?),

@@ -56,7 +56,8 @@ pub struct FetchJob {
     pub scope: Arc<Scope>,
     /// Settings of the request, where they are not the usual ones.
     pub settings: Option<Arc<RequestSettings>>,
-    /// The page that named this one. Anyone who builds the records, or tells the engine of a failure, reads its record.
+    /// The page that named this one. Anyone who builds the records, or reports a failure to the engine, reads its
+    /// record.
     pub via: Referrer,
     /// Value of `Cookie`.
     pub cookie: Option<CookieField>,
@@ -181,7 +182,7 @@ pub enum Purpose<'a> {
         /// The way on which it was found: at the end of some ways a sitemap is expected.
         hops: &'a Hops,
     },
-    /// The same of a page that was rendered, where `dom` stands for its body.
+    /// The same of a page that was rendered, where `dom` is in the place of its body.
     Rendered {
         /// Links between a seed and the page.
         depth: u16,

@@ -1,4 +1,4 @@
-//! The right to make requests, where a crawl has several machines: a door, behind which nothing stands in a crawl of
+//! The right to make requests, where a crawl has several machines: a door, behind which nothing is in a crawl of
 //! one.
 //!
 //! Who has lost the right must not make a request any more, since another machine may ask the same hosts. So it is

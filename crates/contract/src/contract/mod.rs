@@ -4,7 +4,7 @@
 //! engine ── FetchJob, ResolveJob, RenderJob, Answer ──► fetch, process, render
 //!        ◄── Reply: Page, Failed, Asked, Resolved, Fault ──
 //! ```
-//! Neither side names the other. A job has the address for its reply ([`Addressed`]); what is told of a site, of the
+//! Neither side names the other. A job has the address for its reply ([`Addressed`]); what is said of a site, of the
 //! right to make requests and of signatures comes through [`Sites`], [`Lease`] and [`RequestSigner`].
 
 mod evidence;

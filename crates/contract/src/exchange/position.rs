@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The next link file of a sender that is read, and the frames of it that are in.
 ///
 /// Numbers below it are done, and so are numbers at which the sender has no link file. Behind the last frame of a file
-/// stands the next number.
+/// is the next number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
     /// Checkpoint of the sender.

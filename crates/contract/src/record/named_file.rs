@@ -35,7 +35,7 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
-    /// A file that always lies where it is restored.
+    /// A file that always is where it is restored.
     pub fn new(path: PathBuf, bytes: u64, kind: FileKind) -> NamedFile {
         NamedFile { path, open_path: None, bytes, kind, lineage: 0 }
     }

@@ -121,7 +121,7 @@ impl CheckpointCosts {
         self.pause_max = self.pause_max.max(pause);
     }
 
-    /// Counts a checkpoint that is durable, so long after its cut, for so many bytes.
+    /// Counts a checkpoint that is durable, so long after its cut, for that many bytes.
     pub fn count_durable(&mut self, after: Duration, bytes: u64) {
         self.count += 1;
         self.beside += after;
@@ -146,7 +146,7 @@ impl Statistics {
         *self.statuses.entry(status).or_default() += 1;
     }
 
-    /// Counts a sitemap with so many URLs taken and left out.
+    /// Counts a sitemap with that many URLs taken and left out.
     pub fn count_sitemap(&mut self, urls: u64, dropped: u64) {
         self.sitemaps += 1;
         self.sitemap_urls += urls;

@@ -334,7 +334,7 @@ impl AddAssign<&Live> for Live {
         self.checkpoint = self.checkpoint.min(*checkpoint);
         self.checkpointed = self.checkpointed.zip(*checkpointed).map(|(own, other)| own.min(other));
         self.rates += *rates;
-        // each tells that of the process
+        // each reports those of the process
         self.memory_ceiling_bytes = self.memory_ceiling_bytes.max(*memory_ceiling_bytes);
         self.durations += durations;
         self.figures += figures;

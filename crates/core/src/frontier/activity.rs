@@ -35,7 +35,7 @@ impl Activity {
     /// The first `limit` hosts that are being asked, or are asked next; where there are fewer, the URLs that come
     /// after those too.
     pub(super) fn upcoming(active: &Active, pacing: &Pacing, now: Time, limit: usize) -> Vec<Activity> {
-        // of those that are told the last one is on top
+        // of those that are reported the last one is on top
         let mut first: BinaryHeap<(Option<Time>, u32)> = BinaryHeap::new();
         for index in active.indices() {
             let Some(next) = next_request(active.host(index), now) else { continue };

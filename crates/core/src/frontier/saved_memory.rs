@@ -37,7 +37,7 @@ pub(super) struct SavedSection<'a> {
 }
 
 impl SavedSection<'_> {
-    /// Reads it; damage is told of `place`, the file that has it.
+    /// Reads it; damage is reported of `place`, the file that has it.
     pub(super) fn read(&self, place: &Path) -> Result<SavedMemory> {
         let SavedState { state, ram } = self.saved;
         state.check_section(ram, place)?;

@@ -75,14 +75,14 @@ pub(super) const READ_AHEAD: usize = 4_096;
 pub(super) const WALK_PAUSE: Duration = Duration::from_micros(10);
 /// Time for which the next take of a partition waits after one that brought hosts which found no place. Chosen.
 pub(super) const NO_PLACE_PAUSE: Duration = Duration::from_secs(1);
-/// A tail is merged when it has so many times the bytes of its base: a URL takes two to four times as much in a tail,
+/// A tail is merged when it has this many times the bytes of its base: a URL takes two to four times as much in a tail,
 /// which is not packed, so the tail then has half of the base's URLs or as many, and a URL is rewritten once or twice
 /// as the partition grows. Kept as one of the same steps; not measured apart (Queue).
 pub(super) const TAIL_PER_BASE: u64 = 2;
 /// Bytes of a tail that is merged only because the active side starves or its URLs have waited for long. Chosen; it is
 /// why 1 M URLs on 1 M hosts take 80 bytes each on disk, and 10 M below 40 (Queue).
 pub(super) const TAIL_BYTES_MIN: u64 = 128 << 10;
-/// A base is rewritten to reclaim what is consumed of it when that is more than so many times what is left: each URL
+/// A base is rewritten to reclaim what is consumed of it when that is more than this many times what is left: each URL
 /// that is left is then copied for two that are gone. Chosen.
 pub(super) const CONSUMED_PER_LEFT: u64 = 2;
 /// Bytes of a base that is not worth reclaiming. Chosen.
@@ -118,7 +118,7 @@ pub(super) const FREE_PARTS: usize = 64;
 /// place of 64 brought 0.429 and 0.383 ms a page with 10 M queued to 0.359 and 0.329; kept for what it spares the disk
 /// (Growth).
 pub(super) const TURN_BUFFERS: usize = 8;
-/// A host that was refilled less than this before gets twice as much the next time, up to so many buffers; one that
+/// A host that was refilled less than this before gets twice as much the next time, up to this many buffers; one that
 /// needs its URLs slowly does not fill the memory. One of the steps of [`TAKE_HOSTS_MAX`]; not measured apart.
 pub(super) const REFILLED_SOON: Duration = Duration::from_secs(1);
 pub(super) const REFILL_BUFFERS_MAX: usize = 64;

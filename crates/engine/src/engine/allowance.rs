@@ -70,8 +70,8 @@ impl Allowance {
         *self.state()
     }
 
-    /// Takes back what the engine has not used, if it has done nothing since a checkpoint with so many pages: from now
-    /// on no more is granted than the answer says.
+    /// Takes back what the engine has not used, if it has done nothing since a checkpoint with this many pages: from
+    /// now on no more is granted than the answer says.
     pub fn take_back(&self, pages: u64) -> Option<Granted> {
         let (granted, used) = &mut *self.state();
         if used.waits || used.taken != pages || used.stored != pages {

@@ -25,8 +25,8 @@
 //! - **Nothing that it names is deleted or cut.** What N names and N + 1 does not is deleted when N + 1 has been told
 //!   to the engine; that is behind step 4, which has removed N's file. A start that goes on from M removes the files of
 //!   all other checkpoints durably before it deletes or cuts anything that M does not name.
-//! - **Nobody was told more.** Seeds that were added by command and rounds of fetching again are promised when the
-//!   engine hears of their checkpoint, and then no file of an earlier one lies there.
+//! - **Nobody was promised more.** Seeds that were added by command and rounds of fetching again are promised when the
+//!   engine hears of their checkpoint, and then no file of an earlier one is there.
 //!
 //! What was stored behind N is in the archive, which is never cut behind a whole exchange, and is replayed.
 //!

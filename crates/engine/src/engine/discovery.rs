@@ -26,7 +26,7 @@ pub(super) enum Discovery<'a> {
     Fallback { number: u32, url: &'a CanonicalUrl, forced: bool },
     /// A link of a page, or an entry of a sitemap.
     Link { parent: &'a Parent<'a>, link: FoundLink },
-    /// A sitemap that a robots.txt names, which lies in the archive at `record`.
+    /// A sitemap that a robots.txt names, which is in the archive at `record`.
     Sitemap { provenance: &'a Provenance, record: u64, link: FoundLink },
     /// The target of a page that redirects.
     Redirect { parent: &'a Parent<'a>, target: &'a CanonicalUrl, keys: Keys },
@@ -122,7 +122,8 @@ pub(super) fn resource_url(url: &CanonicalUrl, keys: Keys, provenance: Provenanc
 }
 
 /// Seeds have 0; then comes depth by depth, in each what pages embed before what they link to. Links beside the content
-/// of a page, where they are told apart, come one later: with what pages of this depth embed, before what they link to.
+/// of a page, where they are distinguished, come one later: with what pages of this depth embed, before what they link
+/// to.
 fn priority(depth: u16, embedded: bool) -> u8 {
     let by_depth = depth.saturating_mul(2).saturating_add(u16::from(!embedded));
     u8::try_from(by_depth).unwrap_or(u8::MAX)

@@ -64,7 +64,7 @@ impl Figures<'_> {
         self.admission.books.oddities()
     }
 
-    /// Everything that `status` shows, as it stands now.
+    /// Everything that `status` shows, as it is now.
     pub(crate) fn look(&mut self) -> Snapshot {
         let now = self.admission.clock.now();
         self.count(now);

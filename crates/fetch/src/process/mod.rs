@@ -116,7 +116,7 @@ impl Processor {
         Processor { finder: Finder::new(options), encoder, referrers: Vec::new() }
     }
 
-    /// Everything that the engine needs of an answer. An error is one of the disk, where the page lies that named the
+    /// Everything that the engine needs of an answer. An error is one of the disk, where the page is that named the
     /// URL.
     pub fn process(&mut self, fetched: Fetched) -> disk::Result<Processed> {
         self.process_for(0, fetched)

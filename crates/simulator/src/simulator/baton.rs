@@ -66,7 +66,7 @@ impl<T> Drop for Course<T> {
     fn drop(&mut self) {
         self.go_on = None;
         while self.steps.recv().is_ok() {}
-        // what it has panicked with is told where it is waited for
+        // what it has panicked with is reported where it is waited for
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

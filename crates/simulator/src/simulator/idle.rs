@@ -1,7 +1,7 @@
 //! Idle workers, judged of every process while it runs.
 //!
 //! A process may let a worker be idle while a host is ready for a hundredth of its time, and in a round of budgets, for
-//! which hosts rest, for a hundredth of that round beside the least time between two rounds. What lies on the disk side
+//! which hosts rest, for a hundredth of that round beside the least time between two rounds. What is on the disk side
 //! or is in a merge cannot be asked for, and does not count.
 
 use std::time::Duration;

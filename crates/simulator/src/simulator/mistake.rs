@@ -54,7 +54,7 @@ pub enum Mistake {
     MissesSlots,
     /// Nodes: requests are made without a look at the lease.
     ActsWithoutLease,
-    /// Nodes: the directory that lies there is gone on from, although another node has committed since.
+    /// Nodes: the directory that is there is gone on from, although another node has committed since.
     GoesOnStale,
     /// Nodes: a head is put without a look at the claim and the head before.
     Unfenced,

@@ -5,7 +5,7 @@
 //! with an error of the disk or with a full one; perhaps with its clock set before the next one starts. The engine, its
 //! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]) and
 //! the network are simulated. Cases from [`WIDE_FROM`] on also
-//! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
+//! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what is on other
 //! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
 //! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls; those
 //! from [`RENDERED_FROM`] on have their pages rendered; those from [`SUPPORTED_FROM`] on have budgets that follow from

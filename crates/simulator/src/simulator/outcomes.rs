@@ -18,7 +18,7 @@ use crate::web::url::CanonicalUrl;
 struct Used<'a> {
     pages_of_hosts: BTreeMap<&'a str, u64>,
     pages_of_domains: BTreeMap<String, u64>,
-    /// Those, and what their pages name that may have been charged to them: what lies elsewhere and out of scope.
+    /// Those, and what their pages name that may have been charged to them: what is elsewhere and out of scope.
     charged_to_domains: BTreeMap<String, u64>,
     bytes_of_hosts: BTreeMap<String, u64>,
     patterns: BTreeMap<(&'a str, String), u64>,
@@ -142,7 +142,7 @@ fn is_explained(machine: &Machine, expected: &Expected, used: &Used<'_>, is_seed
     let reached = |limit: Option<u64>, found: Option<&u64>| {
         limit.is_some_and(|limit| found.copied().unwrap_or_default() >= limit)
     };
-    // the bytes of a robots.txt that lies elsewhere count here
+    // the bytes of a robots.txt that is elsewhere count here
     let bytes_elsewhere = case.web.robots_moved_share > 0.0 && budget.bytes_per_host.is_some();
     let of_pattern = pattern(url).and_then(|pattern| used.patterns.get(&(host, pattern)));
     let over = |limit: u64| !is_seed && of_pattern.is_some_and(|&found| found > limit);

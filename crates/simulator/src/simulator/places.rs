@@ -35,7 +35,7 @@ pub(super) fn judge(disk: &Disk, dirs: &[PathBuf]) -> std::result::Result<(), Vi
             found.map(|(cut, sections)| Places::read(disk, dir, &cut, &sections)).transpose()
         };
         let places = checkpoint::newest(disk, dir).and_then(read);
-        // what cannot be read is told by the start that meets it
+        // what cannot be read is reported by the start that meets it
         let Ok(Some(places)) = places else { continue };
         if let Some(what) = places.fault() {
             return Err(Violation::new(Clause::OneOutcome, format!("{}: {what}", dir.display())));

@@ -51,7 +51,7 @@ pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Re
     let (disk, mut counted, mut expected) = (&subject.disk, Counted::default(), Supports::new());
     let is_whole = is_complete || subject.case.shards == 1;
     for dir in &subject.dirs {
-        // what cannot be read is told by the start that meets it
+        // what cannot be read is reported by the start that meets it
         let Ok(Some((cut, sections))) = checkpoint::newest(disk, dir) else {
             if is_complete {
                 return Err(Violation::new(Clause::Sound, format!("{}: no checkpoint", dir.display())));

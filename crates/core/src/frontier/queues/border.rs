@@ -1,6 +1,6 @@
 //! The border between the active side and the disk: who may enter, who has to leave, and the memory of both.
 //!
-//! An address has so many active hosts at most ([`Queues::address_share`]). Who finds it saturated goes to the disk
+//! An address has this many active hosts at most ([`Queues::address_share`]). Who finds it saturated goes to the disk
 //! side and comes back about when its turn has come; while somebody is away like that, those that are there leave after
 //! a turn of [`TURN_REQUESTS`](crate::frontier::tuning::TURN_REQUESTS) requests. So a host waits for as many turns as
 //! there are hosts, even if these have pages without end. A host that is the only one of its domain there is let in and

@@ -309,7 +309,7 @@ impl Queues {
         }
     }
 
-    /// A fetch of `domain` is over and brought so many pages: hosts that waited to see it are looked at again.
+    /// A fetch of `domain` is over and brought that many pages: hosts that waited to see it are looked at again.
     pub(super) fn landed_of(&mut self, domain: Fingerprint, pages: u64, now: Time) {
         for reference in self.budgets.end_fetch(domain, pages) {
             if let Some(waiting) = self.active.resolve(reference)

@@ -20,7 +20,7 @@ fn what_is_in_flight_comes_first_then_what_is_next_and_no_more_than_asked_for() 
     assert_eq!(crawl.frontier.activity(now, 0), []);
     let longest = Activity::longest_queue(crawl.frontier.active(), crawl.frontier.pacing());
     assert!(longest >= crawl.frontier.queues.pacing.politeness().delay_min * 9, "{longest:?}");
-    // a host whose name is looked up is told by its origin
+    // a host whose name is looked up is reported by its origin
     let task = crawl.frontier.next(now).unwrap();
     assert!(matches!(task, Some(Task::Resolve { .. })), "{task:?}");
     let first = crawl.frontier.activity(now, 1).remove(0);

@@ -27,7 +27,7 @@ fn begin(crawl: &mut Crawl, mut room: usize) -> Vec<(HostId, Contact)> {
     }
 }
 
-/// Forty hosts at one address, of which so many are asked before any is answered.
+/// Forty hosts at one address, of which this many are asked before any is answered.
 fn forty() -> (Crawl, Vec<HostId>) {
     let mut options = small_options();
     options.politeness.delay_per_ip = Duration::ZERO;

@@ -225,7 +225,7 @@ impl Admission {
         self.stores.patterns.limit(settings.urls_per_pattern);
         self.stores.sink.depths.switch(rules.limit_depth());
         if self.settings.hosts != settings.hosts {
-            // where a name is said to be elsewhere, that it could not be resolved or reached tells nothing
+            // where a name is said to be elsewhere, that it could not be resolved or reached says nothing
             self.stores.sink.anew = now;
         }
         self.settings = settings;

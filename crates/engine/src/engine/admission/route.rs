@@ -67,7 +67,7 @@ impl Admission {
         sitemaps.into_iter().try_for_each(|link| self.route(Discovery::Sitemap { provenance, record, link }))
     }
 
-    /// Routes what a page names whose record lies at `record` of key.dat.
+    /// Routes what a page names whose record is at `record` of key.dat.
     pub(in crate::engine) fn route_found(
         &mut self,
         url: &QueuedUrl,
@@ -202,7 +202,7 @@ impl Admission {
         })
     }
 
-    /// Sends what a page names whose record lies at `record` of key.dat to the shards that own it, as if it had just
+    /// Sends what a page names whose record is at `record` of key.dat to the shards that own it, as if it had just
     /// come. Nothing is counted, and what belongs to this shard is left alone.
     pub(in crate::engine) fn resend_found(
         &mut self,

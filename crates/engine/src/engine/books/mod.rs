@@ -4,7 +4,7 @@
 //! - The counters and the seeds are part of every checkpoint, and a restart counts on from there; the replay enters
 //!   what the archive has beyond it. The two logs are not: they are appended to, and a line that a kill loses is not
 //!   written again.
-//! - What was told to the operator, and how long requests took, is of the process only.
+//! - What was reported to the operator, and how long requests took, is of the process only.
 
 mod lines;
 mod oddities;

@@ -1,7 +1,7 @@
 //! The course of a crawl: how long it has gone, and how it ends: by itself, by a limit, because somebody asks for it.
 //!
 //! A crawl goes through its [phases](Phase) in their order, and never back. What decides about the end and is no limit
-//! of the crawl lies elsewhere: whether anything is left in the [account](super::Accounts), whether only silent hosts
+//! of the crawl is elsewhere: whether anything is left in the [account](super::Accounts), whether only silent hosts
 //! are in [`linger`].
 
 mod linger;

@@ -73,7 +73,7 @@ impl Incoming {
         &self.heads
     }
 
-    /// The rules by which is read what `news` tells of.
+    /// The rules by which is read what `news` is about.
     fn reading<'a>(&'a self, news: &'a News) -> Reading<'a> {
         Reading::new(news, &self.positions, self.shard.index())
     }

@@ -4,7 +4,7 @@
 //! others goes into a link file ([`outgoing`]), what others find of its own comes in from theirs ([`incoming`]). The
 //! rules are those of [`crate::exchange::registry`]:
 //!
-//! - A link to another shard lies in the file that the cut names which also has the page that names it. The file exists
+//! - A link to another shard is in the file that the cut names which also has the page that names it. The file exists
 //!   for others when that checkpoint is durable ([`Publish`]).
 //! - A link that comes in is admitted, and the position moved behind it, in one event; the next cut has both.
 //! - At an opening the scope gets all notes that are not read yet, before anything is replayed or read. Behind a note
@@ -39,7 +39,7 @@ pub use outgoing::Kept;
 use outgoing::Outgoing;
 pub use state::ExchangeState;
 
-/// An early checkpoint begins when so many times the cost of the last one has passed behind it.
+/// An early checkpoint begins when this many times the cost of the last one has passed behind it.
 const EARLY_FACTOR: u32 = 20;
 
 /// The things that make an engine the shard of a crawl.
@@ -345,7 +345,7 @@ impl Exchange {
     }
 }
 
-/// Opens the link file of checkpoint `number` of `sender`, whose directory lies in that of the crawl.
+/// Opens the link file of checkpoint `number` of `sender`, whose directory is in that of the crawl.
 fn open_file(disk: &Disk, crawl_dir: &Path, sender: Shard, number: u64) -> Result<LinkFile> {
     LinkFile::open(disk, &crawl_dir.join(sender.dir_name()), sender, number)
 }

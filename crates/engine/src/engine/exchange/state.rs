@@ -29,7 +29,7 @@ impl ExchangeState {
         postcard::to_stdvec(self).expect("positions are plain data")
     }
 
-    /// Reads the section of a checkpoint's file, which lies at `path`; that of checkpoint 0 is empty.
+    /// Reads the section of a checkpoint's file, which is at `path`; that of checkpoint 0 is empty.
     pub fn read(section: &[u8], path: &Path) -> Result<ExchangeState> {
         if section.is_empty() {
             return Ok(ExchangeState::default());

@@ -1,4 +1,4 @@
-//! A sample of the pages in the calendar: what is told of all of them without reading any.
+//! A sample of the pages in the calendar: what is said of all of them without reading any.
 //!
 //! A page is in it if its mixed key is below a bound, which is halved whenever the sample is full; so it has an even
 //! choice of the pages, whatever their intervals are, and a page that is met twice is in it once. A few hundred pages
@@ -14,7 +14,7 @@ use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 use crate::fingerprint::mix;
 
-/// Pages at most; half of them at least once there have been so many.
+/// Pages at most; half of them at least once there have been this many.
 const PAGES_MAX: usize = 512;
 /// Time for which figures are reported again before they are computed again.
 const FIGURES_AGE_MAX: Duration = Duration::from_secs(10);

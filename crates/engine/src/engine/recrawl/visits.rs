@@ -80,7 +80,7 @@ impl Recrawls {
         self.schedule.note_start(past.due.max(self.opened), now);
     }
 
-    /// A page ended for good without an answer: nothing is told of it any more.
+    /// A page ended for good without an answer: nothing is said of it any more.
     pub(crate) fn never_due_again(&mut self, key: Fingerprint) {
         self.sample.forget(key);
     }

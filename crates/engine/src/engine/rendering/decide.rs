@@ -50,7 +50,7 @@ const VOICES_MIN: u32 = 3;
 /// Number of patterns of ten that have to show more to make a wider one that needs rendering.
 const NEEDED_OF_TEN: u32 = 9;
 
-/// Tries that may be in vain: so many, and one for so many pages.
+/// Tries that may be in vain: so many, and one for as many pages.
 struct Tries {
     first: u32,
     pages_for_one: u32,

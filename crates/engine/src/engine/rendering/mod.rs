@@ -24,7 +24,7 @@
 //!
 //! - The answer of a rendered page and the page as it was then are one exchange: the archive has both, or none. So a
 //!   replay finds the links of the page where the rendering found them, and renders nothing again that is whole.
-//! - What a rendering asked for lies in the archive before the page that asked.
+//! - What a rendering asked for is in the archive before the page that asked.
 //! - A page whose rendering was not over is in flight at every cut: after a kill it is fetched and rendered again. What
 //!   it had asked for is in the archive then, twice at most, the second time as a revisit.
 //!

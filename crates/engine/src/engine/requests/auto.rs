@@ -50,9 +50,9 @@ const FLOW_WORTH: f64 = 0.3;
 const FLOW_SPARED: f64 = 0.03;
 /// Workers beside those that the rate needs without a queue: a measurement is not that exact.
 const MARGIN: f64 = 1.05;
-/// While no trial changes anything, so many windows pass between two at most.
+/// While no trial changes anything, this many windows pass between two at most.
 const HOLD_MAX: u32 = 8;
-/// Requests that take so many times as long as before, or as short, are those of another crawl.
+/// Requests that take this many times as long as before, or as short, are those of another crawl.
 const CHANGED: f64 = 1.25;
 /// A window lasts so long at least, and at most.
 const WINDOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));

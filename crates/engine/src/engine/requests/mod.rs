@@ -169,7 +169,7 @@ impl Requests {
         self.slots.end(host, Kind::LookUp, 0, now)
     }
 
-    /// The request `job` has ended, and brought so many bytes; the number of the worker that made it.
+    /// The request `job` has ended, and brought that many bytes; the number of the worker that made it.
     pub(crate) fn end_fetch(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
         self.end_page(job);
         self.leave_slot(job, bytes, now)

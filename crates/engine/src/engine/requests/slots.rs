@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::frontier::{Contact, HostId};
 
-/// A request is slow that takes so many times as long as usual: until then it costs a worker, however many drip.
+/// A request is slow that takes this many times as long as usual: until then it costs a worker, however many drip.
 const SLOW_FACTOR: f64 = 2.0;
 /// But none is before this time.
 const SLOW_MIN: Duration = Duration::from_millis(30);

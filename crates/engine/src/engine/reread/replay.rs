@@ -7,7 +7,7 @@
 //! same. So no page whose record is whole is asked for again. A stored answer that the table wants to retry (a 503)
 //! leaves its URL queued. What a replayed robots.txt says goes into the robots store, and so does that it could not be
 //! had; the sitemaps that it names are admitted. An answer that asked for a rest, or showed that its host needs one,
-//! holds the host back again. A revisit is read through to the page that has its payload, which lies before it; its
+//! holds the host back again. A revisit is read through to the page that has its payload, which is before it; its
 //! links are resolved against its own URL. The body of an external revisit is in another archive, which may be gone:
 //! such a page stays in the archive, and its URL is fetched again.
 //! Of a page that was rendered, what the rendering left of it is read in the place of its body; what it asked for has

@@ -38,7 +38,7 @@ impl Intake {
         Ok(Intake { listed, backlog, ..Intake::default() })
     }
 
-    /// The crawl has so many seeds now: the new ones come behind all others.
+    /// The crawl has this many seeds now: the new ones come behind all others.
     pub(crate) fn extend(&mut self, seeds: u32) {
         let start = if self.backlog.is_empty() { self.backlog.end } else { self.backlog.start };
         self.backlog = start..seeds;

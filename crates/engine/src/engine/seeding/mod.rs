@@ -1,7 +1,7 @@
 //! Seeding: what a run lists comes into the crawl, once, or again where somebody wants that.
 //!
 //! [`intake`] has the seeds that wait, [`anew`] the bad answers that are asked for again; a [round](super::round) has
-//! those that are fetched again. What became of each seed stands in the [table](super::seeds).
+//! those that are fetched again. What became of each seed is in the [table](super::seeds).
 
 mod anew;
 mod intake;
@@ -59,7 +59,7 @@ impl Seeding {
         Refetch { round, goes_on, seeds: new.len() as u64, listed: listed.len() as u64 }
     }
 
-    /// Another shard has begun the round `number`: what lies in key.dat behind this moment belongs to it.
+    /// Another shard has begun the round `number`: what is in key.dat behind this moment belongs to it.
     pub(crate) fn enter_round(&mut self, number: u32, key_bytes: u64) {
         self.round = Round { number, from: key_bytes, running: true };
     }

@@ -1,6 +1,6 @@
 //! Numbers by 32 bits of a hash: an open table of 8-byte slots.
 //!
-//! It knows no texts: two that differ may have the same tag, so anyone who finds a number compares what it stands for.
+//! It knows no texts: two that differ may have the same tag, so anyone who finds a number compares what it means.
 //! At most seven of eight slots are taken, and the table doubles.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

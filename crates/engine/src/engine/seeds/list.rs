@@ -185,7 +185,7 @@ impl SeedList {
         Ok(self.index(at, url, fallback.is_some()))
     }
 
-    /// Notes that the record of the next seed lies at `at`.
+    /// Notes that the record of the next seed is at `at`.
     fn index(&mut self, at: u64, url: &str, has_fallback: bool) -> u32 {
         let number = self.len();
         self.places.push(PackedSeed::new(at, has_fallback));

@@ -16,7 +16,7 @@
 //! process appends to it, and syncs it before any shard hears of it. So numbers are those of the whole crawl. A shard
 //! opens it to read, admits the seeds that it owns, and notes in fates of its own what becomes of whatever it fetches.
 //!
-//! Memory is some ten to fifty bytes a seed, whatever its URL: where its record lies and how it stands, its place in an
+//! Memory is some ten to fifty bytes a seed, whatever its URL: where its record is and how it is, its place in an
 //! `index` and, with a fallback, in another one. Texts are read from the file when they are needed. Readers beside a
 //! crawl take no lock ([`reader`]).
 

@@ -22,7 +22,7 @@ impl Stand {
     }
 }
 
-/// Offset of a record, and in the bits above it how the seed stands, whether it has a fallback, and whether another
+/// Offset of a record, and in the bits above it how the seed is, whether it has a fallback, and whether another
 /// shard owns it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackedSeed(u64);

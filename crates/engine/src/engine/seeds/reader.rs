@@ -208,7 +208,7 @@ impl SeedReader {
     }
 }
 
-/// Calls `each` with every seed of the crawl of one shard in `dir` as it stands, by number; says whether there are any.
+/// Calls `each` with every seed of the crawl of one shard in `dir` as it is, by number; says whether there are any.
 /// Those that an earlier version left are read from its log.
 pub fn for_each<E: From<crate::disk::Error>>(
     disk: &Disk,

@@ -17,7 +17,7 @@ use crate::web::url::CanonicalUrl;
 pub(super) const VERSION: u16 = 1;
 /// Length and checksum before a payload.
 const HEAD_BYTES: usize = 8;
-/// Longest payload: two URLs, and what stands around them.
+/// Longest payload: two URLs, and what is around them.
 const PAYLOAD_BYTES_MAX: usize = 2 * CanonicalUrl::LENGTH_MAX + 64;
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -42,7 +42,7 @@ pub enum Fate {
     Round(u32, u32),
     /// A URL whose territory joined the scope, because a seed redirects there.
     Scope(String),
-    /// A checkpoint: what lies before belongs to it.
+    /// A checkpoint: what is before belongs to it.
     Cut(Mark),
 }
 
@@ -175,7 +175,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Has so many bytes in memory from the next record on, if the file has as many.
+    /// Has that many bytes in memory from the next record on, if the file has as many.
     fn fill(&mut self, bytes: usize) -> Result<bool> {
         if self.block.len() - self.passed >= bytes {
             return Ok(true);

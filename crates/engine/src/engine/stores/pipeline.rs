@@ -7,7 +7,7 @@
 //!                   BehindVisits
 //! ```
 //! A store answers at once (from its LRU, or because its Bloom filter knows that the key is new) or after a merge,
-//! through its dispatcher, which is what lies behind it; either way the URL goes on by the same function. Origins that
+//! through its dispatcher, which is what is behind it; either way the URL goes on by the same function. Origins that
 //! are active in the frontier skip robots and DNS: the frontier knows their rules and addresses already.
 //!
 //! In a crawl that fetches pages again, a URL whose time has come passes the store of visits in the place of URL-seen,

@@ -133,7 +133,7 @@ impl Listener for Page {
             "Fetch.requestPaused" => self.paused(&session, &params),
             "Target.attachedToTarget" => self.attached(&session, &params),
             "Target.detachedFromTarget" => self.detached(&params),
-            // a page tells this before the browser pauses the request
+            // a page says this before the browser pauses the request
             "Network.requestWillBeSent" => self.state().network_changed = Instant::now(),
             "Page.loadEventFired" if is_own => self.state().is_loaded = true,
             "Page.frameNavigated" if is_own && params["frame"]["parentId"].is_null() => {

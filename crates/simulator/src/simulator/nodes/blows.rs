@@ -41,7 +41,7 @@ impl World {
             }
             Blow::Lost { node, back } => self.die(node, Restart::PowerCut, back, true),
             Blow::StandsStill { node, time } => {
-                // no crawler can end what it has asked for while it stands still
+                // no crawler can end what it has asked for while it does nothing
                 let at = self.true_now();
                 self.nodes[node].machine.network.borrow_mut().stand_still(at, of(node));
                 self.nodes[node].still_until = self.nodes[node].still_until.max(now + time);

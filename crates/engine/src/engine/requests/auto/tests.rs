@@ -19,13 +19,13 @@ struct World {
     /// Time that the line takes for a page, on average, and a core, each for one page after the other.
     line_us: u64,
     core_us: u64,
-    /// Per thousand of requests, so many lose a packet and wait for it to be sent again; so do those that find the
+    /// Per thousand of requests, this many lose a packet and wait for it to be sent again; so do those that find the
     /// buffer of the line full.
     lost: u64,
     buffer_ms: u64,
     /// Sizes of pages vary as those of the web do, not by half.
     is_wild: bool,
-    /// Hosts that become ready in a second; so many are from the start.
+    /// Hosts that become ready in a second; this many are from the start.
     hosts_per_s: f64,
     hosts: u64,
     most: usize,
@@ -244,7 +244,7 @@ fn busy_cores_keep_the_workers_of_the_start() {
     assert_eq!(run.controller.bound(), WorkersBound::Cores);
     let workers = run.controller.workers();
     assert!((WORKERS_START..=WORKERS_START * 2).contains(&workers), "{workers}");
-    // where nobody tells that it is the cores, nothing is lost either
+    // where nobody says that it is the cores, nothing is lost either
     assert_found(world, 60, WorkersBound::Line);
 }
 
