@@ -235,22 +235,28 @@ impl Finder {
     }
 
     /// Links of a page from the archive that were noted beside it, which are added to `findings`.
-    pub(super) fn add_outlinks(
-        &self,
-        naming: Naming<'_>,
-        outlinks: &[String],
-        scope: &crate::web::scope::Scope,
-        findings: &mut Findings,
-    ) {
+    pub(super) fn add_outlinks(&self, naming: Naming<'_>, outlinks: &[String], scope: &Scope, findings: &mut Findings) {
         for link in outlinks {
             let Ok(target) = CanonicalUrl::parse(link) else { continue };
-            let keys = self.options.keys.keys(&target);
-            let verdict = self.judge(scope, &target, LinkKind::Anchor, naming);
-            let link = FoundLink { url: target.into_text(), keys, kind: LinkKind::Anchor, modified: None };
-            match verdict {
-                Ok(()) => findings.links.push(link),
-                Err(reason) => leave_out(findings, link, reason),
-            }
+            self.add_link(target, LinkKind::Anchor, naming, scope, findings);
+        }
+    }
+
+    /// Adds a link to `findings`, among those that are followed or those that are left out.
+    pub(super) fn add_link(
+        &self,
+        target: CanonicalUrl,
+        kind: LinkKind,
+        naming: Naming<'_>,
+        scope: &Scope,
+        findings: &mut Findings,
+    ) {
+        let verdict = self.judge(scope, &target, kind, naming);
+        let keys = self.options.keys.keys(&target);
+        let link = FoundLink { url: target.into_text(), keys, kind, modified: None };
+        match verdict {
+            Ok(()) => findings.links.push(link),
+            Err(reason) => leave_out(findings, link, reason),
         }
     }
 

@@ -105,12 +105,7 @@ impl Finder {
                 continue;
             }
             room -= 1;
-            let keys = self.options.keys.keys(&target);
-            let link = FoundLink { url: target.as_str().into(), keys, kind, modified: None };
-            match self.judge(scope, &target, kind, naming) {
-                Ok(()) => findings.links.push(link),
-                Err(reason) => leave_out(findings, link, reason),
-            }
+            self.add_link(target, kind, naming, scope, findings);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::web::robots::RobotsRules;
 
 impl Books {
     /// An answer came, to a request for a page or for robots.txt.
-    /// What a visit of a page that is fetched again has found is among the annotations.
+    /// The result of a visit of a page that is fetched again is among the annotations.
     pub(crate) fn log_answer(
         &mut self,
         processed: &Processed,
