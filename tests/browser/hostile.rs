@@ -324,6 +324,35 @@ async fn requests_bytes_navigations_and_the_dom_have_limits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pages_that_hand_on_to_the_next_at_once_end_with_the_last() {
+    let Some(test) = Test::start().await else { return };
+    let web = Web::by(|asked| {
+        let number = asked.url.rsplit('/').next().unwrap_or_default().parse().unwrap_or(0);
+        Some(match number {
+            20 => Answer::html("<p>the last<a href=/x>x</a>"),
+            _ => Answer::html(&format!("<p>here<script>onload = () => location = '/{}'</script>", number + 1)),
+        })
+    });
+    let many = RenderOptions { navigations_max: 100, ..options() };
+    let rendered = test.rendered(&web, URL, &many).await;
+    assert_eq!((rendered.url.as_str(), rendered.links.len()), ("https://site.example/20", 1));
+    assert_eq!(rendered.ended, Ended::Quiet);
+    test.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_goes_elsewhere_for_ever_without_a_request_is_read_all_the_same() {
+    let Some(test) = Test::start().await else { return };
+    let page = "<p>here<script>const page = URL.createObjectURL(new Blob([document.documentElement.outerHTML], \
+                {type: 'text/html'})); onload = () => location = page</script>";
+    let web = Web::of(&[(URL, Answer::html(page))]);
+    let short = RenderOptions { deadline: Duration::from_secs(5), ..options() };
+    let rendered = test.rendered(&web, URL, &short).await;
+    assert!(rendered.dom.contains("<p>here"), "{}", rendered.dom);
+    test.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_is_not_let_go_elsewhere_stays_what_it_was() {
     let Some(test) = Test::start().await else { return };
     let page = "<meta http-equiv=refresh content='0;url=https://other.example/'><p>here<a href=/x>x</a>";

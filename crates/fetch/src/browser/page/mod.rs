@@ -197,6 +197,8 @@ enum Stop {
     Late,
     /// The browser refused, with its words.
     Refused(String),
+    /// Our script in the page threw an exception.
+    Threw(String),
     /// There is no page any more.
     Failed(RenderFailure),
 }
@@ -205,7 +207,7 @@ impl From<Stop> for RenderFailure {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::Late => RenderFailure::Hung,
-            Stop::Refused(why) => RenderFailure::Protocol(why),
+            Stop::Refused(why) | Stop::Threw(why) => RenderFailure::Protocol(why),
             Stop::Failed(failure) => failure,
         }
     }

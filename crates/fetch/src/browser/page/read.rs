@@ -13,8 +13,11 @@ use crate::browser::{PictureFormat, RenderFailure, Screenshot};
 const SCRIPT: &str = include_str!("page.js");
 /// The name of that world.
 const WORLD: &str = "crawler";
-/// Time for a page to answer when its own is over, before and after its scripts were ended.
+/// Time for a page to answer when its own is over, before and after its scripts were ended, and for one that goes
+/// elsewhere whenever it is asked.
 const GRACE: Duration = Duration::from_secs(10);
+/// Time until a page is asked again that went elsewhere when it was asked.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
 /// Time for a picture or a PDF.
 const PICTURE_MAX: Duration = Duration::from_secs(20);
 /// Pixels of the highest picture; browsers draw no higher one in one piece.
@@ -40,15 +43,15 @@ impl Flow<'_> {
             let state = self.page.state();
             (state.session.clone(), state.target.clone())
         };
-        let mut refused = String::new();
-        // a page that goes elsewhere meanwhile takes its worlds along
-        for _ in 0..3 {
-            match self.evaluate_in(&session, &target, expression, until).await {
-                Err(Stop::Refused(why)) => refused = why,
-                result => return result,
+        let give_up = (Instant::now() + GRACE).min(until);
+        loop {
+            let result = self.evaluate_in(&session, &target, expression, until).await;
+            // a page that goes elsewhere meanwhile takes its worlds along, and may do so again and again
+            if !matches!(result, Err(Stop::Refused(_))) || Instant::now() >= give_up {
+                return result;
             }
+            tokio::time::sleep_until((Instant::now() + RETRY_PAUSE).min(give_up)).await;
         }
-        Err(Stop::Refused(refused))
     }
 
     async fn evaluate_in(&self, session: &str, frame: &str, expression: &str, until: Instant) -> Result<Value, Stop> {
@@ -63,17 +66,22 @@ impl Flow<'_> {
         let mut result = self.page.call(session, "Runtime.evaluate", &evaluate, until).await?;
         match result["exceptionDetails"].is_null() {
             true => Ok(result["result"]["value"].take()),
-            false => Err(Stop::Refused(result["exceptionDetails"].to_string())),
+            false => Err(Stop::Threw(result["exceptionDetails"].to_string())),
         }
     }
 
-    /// Reads the page; one that hangs has its scripts ended.
+    /// Reads the page. One that hangs, or goes elsewhere whenever it is asked, has its scripts ended and starts no more.
     pub(super) async fn harvest(&self) -> Result<Harvest, RenderFailure> {
         let (dom_max, links_max) = (self.page.options.dom_max, self.page.options.links_max);
         let expression = format!("harvest({dom_max}, {links_max})");
         let mut value = match self.evaluate(&expression, Instant::now() + GRACE).await {
-            Err(Stop::Late) => {
+            Err(Stop::Late | Stop::Refused(_)) => {
                 let session = self.page.state().session.clone();
+                self.page.connection().send(
+                    &session,
+                    "Emulation.setScriptExecutionDisabled",
+                    &json!({ "value": true }),
+                );
                 self.page.connection().send(&session, "Runtime.terminateExecution", &json!({}));
                 self.evaluate(&expression, Instant::now() + GRACE).await?
             }
