@@ -5,7 +5,7 @@
 //! temporary files. Shipped are value files of 64 MiB with random bytes, MIB in all (512 by default), and a checkpoint
 //! with many small files, as the crawler does it: by `Shipper`, with checksums and a manifest; restored is all of that,
 //! compared with its checksums and synced. CPU is that of this process, a server's not included. Three rounds, each in
-//! a place of its own that is deleted afterwards.
+//! its own place that is deleted afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

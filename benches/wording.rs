@@ -66,7 +66,7 @@ fn words(wording: &mut Wording, page: &str) -> Vec<u8> {
     wording.document(Document::Html, page.as_bytes(), Some("text/html; charset=utf-8")).unwrap_or_default().to_vec()
 }
 
-/// Up to so many pages below `dir`, from all over it.
+/// Up to this many pages below `dir`, from all over it.
 fn pages(dir: &Path) -> Result<Vec<String>> {
     let (mut dirs, mut files) = (vec![dir.to_owned()], Vec::new());
     while let Some(dir) = dirs.pop() {

@@ -7,7 +7,7 @@
 //! (fetch) for four cores, a process thread a core, one for merges of the stores, one for takes and merges of the
 //! frontier, one for checkpoints, one that waits for signals. They are the process's (`crawl::runtime`), and each
 //! answers a job to the engine that sent it out, through that engine's bounded channel of
-//! [`Event`](crate::engine::Event)s. One more takes commands of the operator in, which have a channel of their own
+//! [`Event`](crate::engine::Event)s. One more takes commands of the operator in, which have their own channel
 //! (`control`). What is the crawl directory's is apart (`crawl::directory`).
 
 pub(crate) mod backup;

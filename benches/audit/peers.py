@@ -35,7 +35,7 @@ SITE, OTHER = "127.0.0.1", "127.0.0.2"
 FAILING = [f"127.0.1.{n + 1}" for n in range(PLANTED)]
 DEAD = "127.0.0.3"
 
-# kind: where the link leads, and how it stands on its page; `N` is its number, `AT` the other site
+# kind: where the link leads, and how it is on its page; `N` is its number, `AT` the other site
 BROKEN = {
     "404": "<a href='/404/N'>N</a>",
     "410": "<a href='/410/N'>N</a>",
@@ -247,7 +247,7 @@ def main():
     web = Web(args.pages)
     planted = web.planted()
     every = set().union(*planted.values())
-    # what a redirect leads to may be told in its place
+    # what a redirect leads to may be reported in its place
     def known(urls):
         return urls | {re.sub(r"/404/behind-(\d+)", r"/lost/\1", url) for url in urls}
     results = {}

@@ -3,7 +3,7 @@
 //!     cargo bench --bench checkpoints                    60,000 pages, a checkpoint every 2 s, 4 times each
 //!     cargo bench --bench checkpoints -- 20000 1 2       20,000 pages, every second, twice each
 //!
-//! Prints for each run CPU and pages, and for those with checkpoints what the crawl itself tells of them; then the cost
+//! Prints for each run CPU and pages, and for those with checkpoints what the crawl itself says of them; then the cost
 //! of one, and what share of the crawl that is with one every 30 s. Web and crawler share the machine: CPU (user and
 //! system of the crawler alone) counts, elapsed times are only as good as the machine is idle.
 

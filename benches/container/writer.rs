@@ -41,7 +41,7 @@ pub struct Writer {
     pub tally: Tally,
 }
 
-/// Runs `work` with a new container in `dir`, whose cuts are made durable on a thread of their own.
+/// Runs `work` with a new container in `dir`, whose cuts are made durable on their own thread.
 pub fn with_writer<T>(dir: &Path, work: impl FnOnce(Writer) -> Result<T>) -> Result<T> {
     let options = ContainerOptions {
         segment_bytes: SEGMENT_BYTES,

@@ -156,7 +156,7 @@ fn binaries(options: &Options) -> Vec<(String, PathBuf)> {
         return vec![("crawler".to_owned(), PathBuf::from(env!("CARGO_BIN_EXE_crawler")))];
     }
     let name = |path: &PathBuf| path.file_name().map_or("crawler".into(), |name| name.to_string_lossy().into_owned());
-    // the crawls run in directories of their own
+    // the crawls run in their own directories
     let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
     options.binary.iter().map(|path| (name(path), whole(path))).collect()
 }

@@ -47,7 +47,7 @@ pub struct Crawler {
     pub shards: usize,
 }
 
-/// Crawls everything into a directory of its own, which is removed again. With a `past`, the crawl goes on from there.
+/// Crawls everything into its own directory, which is removed again. With a `past`, the crawl goes on from there.
 pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option<Past>, scratch: &Path) -> Result<Run> {
     let Crawler { binary, shards } = crawler;
     let dir = tempfile::tempdir_in(scratch)?;

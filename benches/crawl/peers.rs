@@ -85,7 +85,7 @@ impl Peer {
         }
     }
 
-    /// Crawls everything into a directory of its own, which is removed again.
+    /// Crawls everything into its own directory, which is removed again.
     pub fn crawl(self, options: &Options, target: &Target, scratch: &Path) -> Result<Run> {
         let dir = tempfile::tempdir_in(scratch)?;
         let proxy = target.web.as_ref().map(|web| format!("http://127.0.0.1:{}", web.http_port()));

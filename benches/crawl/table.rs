@@ -6,7 +6,7 @@ use super::filled::Past;
 use super::own::{Run, Sample};
 use super::process::Measured;
 
-/// Parts in which a long crawl is told.
+/// Parts in which a long crawl is reported.
 const PARTS: u64 = 10;
 
 /// One run of one crawler.

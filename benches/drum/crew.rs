@@ -29,7 +29,7 @@ pub struct Crew {
     pub checkpointed: Receiver<Result<()>>,
 }
 
-/// Runs `owner` with its crew, whose checkpoints lie in `dir`.
+/// Runs `owner` with its crew, whose checkpoints are in `dir`.
 pub fn with_crew<T: Send>(dir: &Path, owner: impl FnOnce(Crew) -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let (merges, merges_in) = sync_channel::<Job>(1);

@@ -8,7 +8,7 @@
 //!
 //! `cargo bench --bench drum -- support [EDGES] [DIRECTORY]`: the store of edges between domains (default 10 M edges).
 //!
-//! Numbers (default 2 M operations) may have a suffix k or M. With `front`, LRU and Bloom filter stand before the DRUM.
+//! Numbers (default 2 M operations) may have a suffix k or M. With `front`, LRU and Bloom filter are before the DRUM.
 
 mod crew;
 mod figures;

@@ -105,7 +105,7 @@ fn measured(what: &str, front: FrontOptions, edges: u64, dir: &Path) -> Result<(
 }
 
 impl Counted {
-    /// Asks for all pairs until so many edges are known, and merges and dispatches everything.
+    /// Asks for all pairs until this many edges are known, and merges and dispatches everything.
     fn grow(&mut self, from: u64, to: u64) -> Result<()> {
         for number in from * PAIRS_PER_EDGE..to * PAIRS_PER_EDGE {
             let (known, lot) = (number / PAIRS_PER_EDGE, mix(number));

@@ -25,7 +25,7 @@ use thread::cpu_s;
 const SEED: u64 = 26;
 /// Least similarity that counts as near.
 const LEAST: f64 = 0.8;
-/// Lower ends of the bands that recall is told for.
+/// Lower ends of the bands that recall is reported for.
 const BANDS: [f64; 9] = [0.0, 0.5, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0];
 /// Most texts that all pairs of simhashes are looked at for.
 const PAIRS_MAX: usize = 50_000;

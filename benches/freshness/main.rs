@@ -2,14 +2,14 @@
 //!
 //! 5,000 pages of 200 hosts change by Poisson processes whose rates are log-normal, 95 % of them within four decades
 //! around a change in 20 days: as wide as what studies found (Cho and Garcia-Molina, VLDB 2000; Fetterly et al., WWW
-//! 2003; Adar et al., WSDM 2009). The schedule begins without knowledge. At equal numbers of requests it stands beside
+//! 2003; Adar et al., WSDM 2009). The schedule begins without knowledge. At equal numbers of requests it is beside
 //! the same interval for all pages, visits in proportion to the rates, and the optimum for known rates, which is the
 //! limit (Cho and Garcia-Molina, TODS 2003). `-- FILE.svg` plots the first months.
 //!
 //! `-- stretch` shows only what happens when more is due than can be visited.
 //!
 //! `-- engine` crawls a synthetic web whose pages change so, by the whole engine in virtual time (`engine.rs`), and
-//! holds that beside the schedule alone; `-- engine 4 --days 120` with a gain of four hours for so many days.
+//! holds that beside the schedule alone; `-- engine 4 --days 120` with a gain of four hours for this many days.
 
 mod engine;
 mod model;

@@ -2,7 +2,7 @@
 //! again from the cut and takes all of them out, with the options of a crawl but no delays; prints what that costs.
 //!
 //! URLS (default 1M) may have a suffix k or M. `spread` lays them over a million hosts, `giant` on one; without either
-//! both are run, each in a process of its own, so that the peak of memory is its own. Partition jobs run on a second
+//! both are run, each in its own process, so that the peak of memory is its own. Partition jobs run on a second
 //! thread, cuts are made durable by a third, one every two million URLs.
 
 mod crew;
@@ -88,7 +88,7 @@ fn run(urls: u64, shape: Shape, dir: &Path) -> Result<()> {
     let mut text = String::new();
     (0..urls).for_each(|n| drop(std::hint::black_box(shape.url(n, &mut text))));
     let generator = begin.until_now();
-    // The checkpoint has a directory of its own: what is measured are the files of the queue.
+    // The checkpoint has its own directory: what is measured are the files of the queue.
     let (queue, checkpoints) = (dir.join("queue"), dir.join("checkpoint"));
     std::fs::create_dir(&checkpoints).expect("an empty directory");
     with_crew(&checkpoints, |crew| {

@@ -6,7 +6,7 @@ use crawler::frontier::{Hops, QueuedUrl};
 /// Places of the URLs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Over so many hosts, no two in a row of the same one.
+    /// Over this many hosts, no two in a row of the same one.
     Spread { hosts: u64 },
     /// All URLs are on one host.
     Giant,

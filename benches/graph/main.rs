@@ -8,7 +8,7 @@
 //!                                                                      registrable domain
 //!
 //! Links are drawn from a fixed seed. The in-degree in a graph of domains is the number of supporters of a domain: how
-//! it orders domains is told beside the orders of PageRank and harmonic centrality.
+//! it orders domains is reported beside the orders of PageRank and harmonic centrality.
 
 use std::io::Write;
 use std::path::Path;

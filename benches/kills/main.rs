@@ -20,9 +20,9 @@ use site::{RUSH, Site, kill, ms};
 mod site;
 
 const SEED: u64 = 7;
-/// Every other kill comes so many milliseconds after a start: while it recovers, mostly.
+/// Every other kill comes this many milliseconds after a start: while it recovers, mostly.
 const START_MS: std::ops::Range<u64> = 0..300;
-/// The others come after a number of requests, or after so long.
+/// The others come after a number of requests, or after this long.
 const LIFE_MAX: Duration = ms(20_000);
 
 fn main() {

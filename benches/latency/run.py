@@ -73,7 +73,7 @@ class Line:
         os.makedirs(f"/etc/netns/{CRAWL}", exist_ok=True)
         with open(f"/etc/netns/{CRAWL}/resolv.conf", "w") as resolver:
             resolver.write("nameserver 10.8.0.1\n")
-        # each host at an address of its own
+        # each host at its own address
         run(*inside(WEB, "ip", "route", "add", "local", "10.9.0.0/16", "dev", "lo"))
 
     def wait_for_end(self, namespace):

@@ -58,7 +58,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A URL for a file: its path on a host of its own.
+/// A URL for a file: its path on its own host.
 fn url_of(path: &Path) -> Result<CanonicalUrl> {
     let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
     CanonicalUrl::parse(&format!("http://files.example/{}", path.trim_start_matches('/'))).context("a path makes a URL")

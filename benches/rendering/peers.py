@@ -80,7 +80,7 @@ def measure(peers, program, pages, arguments):
     figures = {name: [] for name in peers}
     for _ in range(arguments.rounds):
         for name, crawl in peers.items():
-            # a server of its own each, as caches of one must not help another
+            # its own server each, as caches of one must not help another
             server = webs.Server({"": webs.Application(arguments.routes)})
             directory = tempfile.mkdtemp(prefix="rendering-")
             url = f"http://127.0.0.1:{server.port}/"

@@ -4,7 +4,7 @@
 //
 // The job: { chromium, proxy, width, height, wacz, reader, live, pages: [{ url, png }] }. With `wacz` the pages are
 // opened from that file in ReplayWeb.page, whose files are in the directory `reader`, served here on loopback; `url` is
-// that of the archived page then. `live` are the origins of the site: requests that go there are told. Prints one JSON
+// that of the archived page then. `live` are the origins of the site: requests that go there are reported. Prints one JSON
 // line per page: { url, error, title, text, failed: [what was answered by 4xx, 5xx or not], live: [what went there] }.
 "use strict";
 const fs = require("fs");

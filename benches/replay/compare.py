@@ -38,7 +38,7 @@ def unserved(original, replayed, site, named):
         is_browsers = request["type"] in ("Document", "Other")      # the page itself, /favicon.ico
         if request["cause"] == "script" or by in computed or not (is_browsers or words or url in named):
             computed.add(url)
-        # pywb may answer what it has not with redirects to URLs of its own
+        # pywb may answer what it has not with redirects to its own URLs
         if request["cause"] == "redirect" and (by in found or by in diverted):
             diverted.add(url)
         served = request.get("memento") or 200 <= request.get("status", 0) < 300

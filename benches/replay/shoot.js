@@ -134,7 +134,7 @@ async function shot(page, png) {
 }
 
 async function shoot(browser, job, { url, png }) {
-  // a context of its own: nothing is in a cache, so that each page asks for all that it needs
+  // its own context: nothing is in a cache, so that each page asks for all that it needs
   const context = await browser.newContext({
     viewport: { width: job.width, height: job.height }, reducedMotion: "reduce", serviceWorkers: "block",
     ignoreHTTPSErrors: true, locale: "en-US", timezoneId: "UTC",

@@ -5,7 +5,7 @@
 //!     cargo bench --bench reputation -- without              only without (or `with`)
 //!     cargo bench --bench reputation -- domains=300 pages=9000 farms=300     a smaller web
 //!     cargo bench --bench reputation -- size=30              farms of 30 domains each (0: one farm of each shape)
-//!     cargo bench --bench reputation -- networks=8           machines of a farm in so many networks (/24)
+//!     cargo bench --bench reputation -- networks=8           machines of a farm in this many networks (/24)
 //!     cargo bench --bench reputation -- kinds=dense,ring     only these shapes
 //!     cargo bench --bench reputation -- seed=2 times=4       another web; crawled until 4 times what an oracle needs
 //!     cargo bench --bench reputation -- per_ip=250           ms between two requests to an address (usually 0)
@@ -107,7 +107,7 @@ impl Options {
     }
 }
 
-/// Crawls until the ordinary pages are done, or for so many times the requests that an oracle needs.
+/// Crawls until the ordinary pages are done, or for this many times the requests that an oracle needs.
 fn crawl(options: &Options, sections: &str) -> Shares {
     let politeness = RUSH.replace("delay_per_ip = \"0s\"", &format!("delay_per_ip = \"{}ms\"", options.per_ip_ms));
     let site = Site::new(options.web.clone(), &format!("{politeness}[fetch]\nworkers = {WORKERS}\n{sections}"));

@@ -8,7 +8,7 @@
 //!     cargo bench --bench traps -- silent           3,000 hosts and domains that accept connections and say nothing
 //!     cargo bench --bench traps -- drips 10         ten rounds instead of three
 //!
-//! Crawls are made in turn, each against a web of its own on the same two cores: alone, among traps, alone, among
+//! Crawls are made in turn, each against its own web on the same two cores: alone, among traps, alone, among
 //! traps, alone. A crawl is stopped when all pages of the ordinary hosts have been asked for. What counts is when the
 //! last of them was answered, and when nine of ten were; and when the last host had its first page, for nobody is to
 //! wait long. A crawl among traps is compared with the mean of the crawls alone before and after it, so that a machine

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 /// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// All lines of `source`, of each no more than `line_bytes_max` bytes and one, by which a line that was cut is told
+/// All lines of `source`, of each no more than `line_bytes_max` bytes and one, by which a line that was cut is reported
 /// from one that was not; `FileTooLarge` where there are more than `bytes_max` bytes in all.
 pub(super) fn read(mut source: impl Read, line_bytes_max: usize, bytes_max: u64) -> io::Result<Vec<u8>> {
     let (mut lines, mut chunk) = (Vec::new(), vec![0; CHUNK_BYTES]);

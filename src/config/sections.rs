@@ -90,7 +90,7 @@ section! {
         disk_floor: Bytes = Bytes::gib(2),
         /// Users who may read a crawl directory that is made.
         readable_by: ReadableBy = ReadableBy::Owner,
-        /// Shards of a crawl that is made, each with an engine thread of its own. Fixed when a crawl is created.
+        /// Shards of a crawl that is made, each with its own engine thread. Fixed when a crawl is created.
         shards: usize = 1,
     }
 }

@@ -162,7 +162,7 @@ pub(super) fn inline_table<K: fmt::Display>(entries: impl Iterator<Item = (K, St
     if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join(", ")) }
 }
 
-/// The entries of a table whose keys are names of its own; `None` where it is none, or `read` reads no value.
+/// The entries of a table whose keys are its own names; `None` where it is none, or `read` reads no value.
 pub(super) fn named<T>(value: &DeValue<'_>, read: impl Fn(&DeValue<'_>) -> Option<T>) -> Option<BTreeMap<String, T>> {
     let entries = value.as_table()?.iter();
     entries.map(|(name, value)| Some((name.get_ref().to_string(), read(value.get_ref())?))).collect()

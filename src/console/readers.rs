@@ -19,7 +19,7 @@ use super::source::{Problem, Source};
 const THREADS: usize = 2;
 /// Questions that wait for them.
 const WAITING_MAX: usize = 16;
-/// An answer is waited for so long.
+/// An answer is waited for this long.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// Lanes of questions, by the time that these may take.

@@ -31,7 +31,7 @@ const CONNECTIONS_MAX: usize = 128;
 const HEAD_MAX: Duration = Duration::from_secs(5);
 /// Bytes of a head, and of what waits to be taken by the other end.
 const BUFFER_BYTES: usize = 32 << 10;
-/// A connection ends after so long, whatever it does: a browser opens a stream again.
+/// A connection ends after this long, whatever it does: a browser opens a stream again.
 const CONNECTION_MAX: Duration = Duration::from_secs(3_600);
 /// Time after which a connection is tried again when there was no file for it.
 const PAUSE: Duration = Duration::from_millis(50);

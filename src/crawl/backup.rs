@@ -120,7 +120,7 @@ fn copy_rest(disk: &Disk, dirs: &CrawlDirs, made: &Path) -> Result<Copying, Craw
     if dirs.is_sharded() {
         // every checkpoint that was copied knows a part of it, since it only grows
         let list = list_path(dirs.root());
-        let path = list.strip_prefix(dirs.root()).expect("it lies in the directory").to_owned();
+        let path = list.strip_prefix(dirs.root()).expect("it is in the directory").to_owned();
         files.push(NamedFile::new(path, disk.open(list, Mode::Read)?.len()?, FileKind::Grows));
     }
     let mut copying = Copying::new(disk, dirs.root(), made);

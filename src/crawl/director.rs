@@ -214,7 +214,7 @@ impl Director<'_, '_> {
             crossbeam_channel::select! {
                 recv(self.reports) -> report => match self.received(report.ok())? {
                     EngineReport::Done(ending) => endings.push(*ending),
-                    _ => unreachable!("an engine that crawls tells its end"),
+                    _ => unreachable!("an engine that crawls reports its end"),
                 },
                 recv(seeds) -> order => match order {
                     Ok(order) => self.add_seeds(order)?,

@@ -1,8 +1,8 @@
 //! Everything that a crawl knows of a URL, gathered beside it: what is read, from where, and what follows.
 //!
 //! Nothing is written and no lock is taken, so that it works on a crawl that runs as on one that stopped. Stores, queue
-//! and hosts are told as of the newest checkpoint, the archive and the logs as they are now. What decides is asked in
-//! the words of the crawl itself: its scope, its rules, its delays, by the settings of its last run.
+//! and hosts are reported as of the newest checkpoint, the archive and the logs as they are now. What decides is asked
+//! in the words of the crawl itself: its scope, its rules, its delays, by the settings of its last run.
 
 mod archive;
 #[cfg(any(test, feature = "fuzzing"))]

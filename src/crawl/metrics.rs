@@ -33,7 +33,7 @@ use crate::report::metrics::{Process, render};
 const CONNECTIONS_MAX: usize = 16;
 /// A request has to have come within this time.
 const HEAD_MAX: Duration = Duration::from_secs(5);
-/// A connection ends after so long, whatever it does.
+/// A connection ends after this long, whatever it does.
 const CONNECTION_MAX: Duration = Duration::from_secs(10);
 /// Time after which another connection is tried again, where there was no file for it.
 const PAUSE: Duration = Duration::from_millis(50);

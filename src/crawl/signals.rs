@@ -84,7 +84,7 @@ impl Signals {
     }
 }
 
-/// Listens for signals on a thread of its own, for as long as the process lives: what they ask for, they ask of all
+/// Listens for signals on its own thread, for as long as the process lives: what they ask for, they ask of all
 /// `engines`. `is_up` says whether these take events in.
 pub(super) fn listen(engines: Vec<EngineAddress>, is_up: Arc<AtomicBool>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;

@@ -4,7 +4,7 @@
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
 //! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint (made or shipped),
-//! one step of a compaction, one sync of the hold log; where pages are rendered, so many requests of each of them as
+//! one step of a compaction, one sync of the hold log; where pages are rendered, this many requests of each of them as
 //! may be open. So no engine ever waits on a send, and neither does a network thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};

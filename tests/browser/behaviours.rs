@@ -114,7 +114,7 @@ async fn banners_of_known_platforms_are_told_what_the_settings_say() {
     test.close().await;
 }
 
-/// Ten links, and ten more a moment after its end is seen, up to 60; in a box of its own where `style` makes one.
+/// Ten links, and ten more a moment after its end is seen, up to 60; in its own box where `style` makes one.
 fn endless(style: &str) -> String {
     let page = r#"<!doctype html><style>a{display:block;height:200px}STYLE</style><div id=list></div><script>
         let n = 0;

@@ -74,7 +74,7 @@ async fn a_page_that_takes_memory_without_end_is_killed() {
     let page = "<script>a = []; setInterval(() => a.push(new Blob([new Uint8Array(16 << 20).fill(1)])), 20);\
                 setInterval(() => fetch('/poll'), 50)</script>";
     assert_eq!(tried(&test, page, &options).await.unwrap_err(), RenderFailure::Memory);
-    // in a frame of another site, which has a process of its own
+    // in a frame of another site, which has its own process
     let frame = "<script>a = []; setInterval(() => a.push(new Uint8Array(16 << 20).fill(1)), 20)</script>";
     let web = Web::of(&[
         (URL, Answer::html("<iframe src='https://other.example/'></iframe>")),

@@ -209,7 +209,7 @@ fn completions_and_manual_refuse_what_is_not_there() {
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("known commands: none"));
 }
 
-/// The help of a command as a terminal of so many columns shows it.
+/// The help of a command as a terminal of this many columns shows it.
 fn help_at(dir: &Path, command: &[String], columns: u16) -> String {
     let mut run = Command::new(env!("CARGO_BIN_EXE_crawler"));
     run.args(command).arg("--help").env("COLUMNS", columns.to_string()).current_dir(dir);

@@ -14,7 +14,7 @@ use crawler::simweb::SimOptions;
 
 use crate::site::{Crawl, Ended, RUSH, Site, interrupt, ms};
 
-/// Small stores, so that there are files of every kind, and all that has files of its own.
+/// Small stores, so that there are files of every kind, and all that has its own files.
 const EVERYTHING: &str = "\n[drum]\nbuckets = 2\nram_per_bucket = \"4KiB\"\nmerge_threshold = \"8KiB\"\n\
                           \n[frontier]\nmemory = \"8MiB\"\nactive_hosts = 16\n\
                           \n[budget]\nby_supporters = \"on\"\n\

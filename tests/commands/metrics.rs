@@ -116,7 +116,7 @@ fn a_crawl_that_runs_exports_what_documentation_dashboard_and_alerts_speak_of() 
     assert!(watched.len() > 10);
     for name in used.iter().chain(&watched).chain(&of_ours(&documentation)) {
         let is_there = families.contains_key(name.as_str());
-        // those of shards and of the calendar have tests of their own, and no host waits on disk here
+        // those of shards and of the calendar have their own tests, and no host waits on disk here
         let of_others =
             ["crawler_shard_", "crawler_recrawl_", "crawler_disk_wait_"].iter().any(|start| name.starts_with(start));
         assert!(is_there || of_others, "{name} is spoken of and not there");

@@ -33,7 +33,7 @@ const OUTPUTS: [(&str, &[&str]); 18] = [
     ("simulate --pages 20 --hosts 2 --out w --for 0", &["w/seeds.txt", "w/expected.txt", "w/requests.jsonl"]),
 ];
 
-/// Puts a link to a file of its own at `path`.
+/// Puts a link to its own file at `path`.
 fn plant(path: &Path) {
     let victim = path.with_added_extension("victim");
     fs::write(&victim, "VICTIM").unwrap();

@@ -1,4 +1,4 @@
-//! The commands of docs/RECIPES.md, as they stand there: each recipe on a synthetic web, whose right result is known,
+//! The commands of docs/RECIPES.md, as they are there: each recipe on a synthetic web, whose right result is known,
 //! and on a site of documentation as rustdoc makes it. Only the reader's address is replaced.
 
 mod documentation;
@@ -127,7 +127,7 @@ impl Place {
         }
         let block = &block.replace(SITE, &self.site);
         let block = &block.replace("localhost:9200", &self.search.address.to_string());
-        // kcat brings a cluster of its own in memory for tests
+        // kcat brings its own cluster in memory for tests
         let block = &block.replace("-b localhost:9092", "-b localhost:9092 -X test.mock.num.brokers=1");
         let mut command = Command::new("sh");
         command.args(["-euc", block]).stdin(Stdio::null());
@@ -218,7 +218,7 @@ impl Place {
     }
 }
 
-/// Tries every recipe in a place of its own, all at the same time: most of each is waiting for servers and seconds.
+/// Tries every recipe in its own place, all at the same time: most of each is waiting for servers and seconds.
 fn each_recipe(check: impl Fn(&'static str, Vec<String>) + Sync) {
     std::thread::scope(|threads| {
         for (heading, blocks) in recipes().into_iter().skip(1) {

@@ -186,7 +186,7 @@ fn reports_can_be_had_of_a_crawl_that_runs_and_no_kill_makes_them_lie() {
     for host in &hosts {
         assert_eq!((host["violations"].as_u64(), host["remaining"].as_u64()), (Some(0), Some(0)), "{host}");
     }
-    // a line that lies in the oldest file is found
+    // a line that is in the oldest file is found
     let log = fs::read_to_string(&numbered).unwrap();
     let url = log.lines().map(|line| line.split_whitespace().nth(3).unwrap()).find(|url| url.ends_with("/robots.txt"));
     let told = printed(&site, &["explain", url.unwrap(), "--json", "--dir", "crawl"]);

@@ -215,7 +215,7 @@ fn reports_are_equal(site: &Site) {
         let [one, four] = [ONE, FOUR].map(|dir| rows(site, dir, &["report", name, "--json"], &[]));
         assert_same(&one, &four, name);
     }
-    // times differ, and what a robots.txt that lies elsewhere costs
+    // times differ, and what a robots.txt that is elsewhere costs
     let but = ["gap_min_ms", "gap_median_ms", "requests", "bytes", "violations", "peak"];
     let [one, four] = [ONE, FOUR].map(|dir| rows(site, dir, &["report", "hosts", "--json"], &but));
     assert_same(&one, &four, "hosts");
@@ -233,7 +233,7 @@ fn reports_are_equal(site: &Site) {
         assert_eq!(value(&one, field), value(&four, field), "{field}");
         assert!(!value(&four, field).is_null());
     }
-    // the host of a robots.txt that lies elsewhere is known to each shard that asks it
+    // the host of a robots.txt that is elsewhere is known to each shard that asks it
     assert!(value(&one, "hosts").as_u64() <= value(&four, "hosts").as_u64());
     assert_eq!((&one["state"], &one["finish"]), (&four["state"], &four["finish"]));
     assert!(one.get("shards").is_none());
@@ -296,7 +296,7 @@ fn slow_site() -> Site {
     site(SimOptions { pages: 3_000, latency: ms(4), redirect_share: 0.05, robots_moved_share: 0.0, ..web() })
 }
 
-/// Stops the crawl of four shards after so many requests.
+/// Stops the crawl of four shards after this many requests.
 fn stop_after(site: &Site, requests: usize) {
     let child = start_four(site);
     site.wait_for_requests(requests);

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::site::{RUSH, Site};
 use crawler::simweb::SimOptions;
 
-/// A crawl of so many shards that has ended, with all of it in a store beside it.
+/// A crawl of this many shards that has ended, with all of it in a store beside it.
 fn shipped(shards: usize, seed: u64) -> Site {
     let sections = format!("{RUSH}\n[crawl]\nshards = {shards}\n[cluster]\ncommit_interval = \"1s\"\n");
     let site = Site::new(SimOptions { seed, hosts: 20, pages: 160, ..SimOptions::default() }.smooth(), &sections);
@@ -87,7 +87,7 @@ fn every_harm_to_an_object_in_a_store_is_found() {
         flipped[whole.len() / 2] ^= 0x10;
         fs::write(&object, &flipped).unwrap();
         let (code, told) = said(&site, line);
-        // what is in a value file is told by its place in there
+        // what is in a value file is reported by its place in there
         let expected = if part == "value-" { "/pages/value-" } else { name.as_str() };
         assert!(code == Some(3) && told.contains(expected), "{name} flipped: {told}");
         fs::write(&object, &whole[..whole.len() - 1]).unwrap();

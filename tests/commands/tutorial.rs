@@ -1,4 +1,4 @@
-//! The commands of README.md, as they stand there: the first one, and those of the first crawl, on a synthetic web in
+//! The commands of README.md, as they are there: the first one, and those of the first crawl, on a synthetic web in
 //! the place of the reader's site. The documents of the repository are linked to one another; no link leads nowhere.
 
 use std::fs;

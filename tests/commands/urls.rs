@@ -130,7 +130,7 @@ fn cron_and_ci_hear_nothing_of_what_goes_well_and_read_the_rest_from_a_file() {
     // and so is one that finds nothing new
     let (code, said, _) = run(&[]);
     assert_eq!((code, said.as_str()), (Some(0), ""));
-    // what goes wrong is told, and the file tells it too
+    // what goes wrong is reported, and the file tells it too
     let line = ["http://no-such-host.test/", "--config", "crawler.toml", "--dir", "other", "-q", "--json", "-"];
     let output = crawler(dir, &line);
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();

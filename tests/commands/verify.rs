@@ -229,7 +229,7 @@ fn a_crawl_that_runs_is_killed_and_goes_on_is_found_sound_all_the_while() {
     for requests in [700, 1_400, 2_100] {
         let before = site.log().len();
         let child = site.crawl.start(&[]);
-        // a crawl that was still beginning would be told as one that was started meanwhile
+        // a crawl that was still beginning would be reported as one that was started meanwhile
         site.wait_for_requests((requests - 300).max(before + 1));
         assert_sound(&site);
         site.wait_for_requests(requests);

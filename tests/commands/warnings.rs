@@ -16,7 +16,7 @@ fn web() -> SimOptions {
     SimOptions { seed: 5, hosts: 6, pages: 30, latency: crate::site::ms(0), ..SimOptions::default() }.smooth()
 }
 
-/// Fails unless the log has `words` in so many warnings.
+/// Fails unless the log has `words` in this many warnings.
 #[track_caller]
 fn assert_warned(said: &str, words: &str, times: usize) {
     let warnings = said.lines().filter(|line| line.contains(" WARN ") && line.contains(words));

@@ -81,7 +81,7 @@ impl Members {
     }
 }
 
-/// A wall that wants its cookie back, by a page of its own.
+/// A wall that wants its cookie back, by its own page.
 fn wall(asked: &Asked) -> Answer {
     match asked.path.as_str() {
         "/robots.txt" => Answer::status(404),

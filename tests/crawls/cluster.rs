@@ -33,7 +33,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// A crawl with an etcd of so many members; nothing where there is no etcd.
+    /// A crawl with an etcd of this many members; nothing where there is no etcd.
     fn new(members: usize, options: SimOptions) -> Option<Cluster> {
         Cluster::with(members, options, RUSH, "")
     }

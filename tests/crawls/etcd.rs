@@ -38,7 +38,7 @@ fn options(endpoints: Vec<String>) -> EtcdOptions {
     EtcdOptions { endpoints, timeout: Duration::from_secs(3), ..EtcdOptions::default() }
 }
 
-/// A crawl of so many shards, and so many pages at most.
+/// A crawl of this many shards, and this many pages at most.
 fn made(members: &Members, shards: usize, pages: Option<u64>) -> EtcdCrawl {
     let beginning = Beginning {
         store: "file:///mnt/crawl".to_owned(),

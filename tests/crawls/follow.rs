@@ -11,7 +11,7 @@ use crate::site::{PATIENCE, RUSH, Site, interrupt, kill, wait};
 use crawler::simweb::SimOptions;
 use serde_json::Value;
 
-/// Followers of one crawl, one after the other, which share a cursor. Each writes to a file of its own.
+/// Followers of one crawl, one after the other, which share a cursor. Each writes to its own file.
 pub struct Followers<'a> {
     site: &'a Site,
     runs: usize,
@@ -58,7 +58,7 @@ impl<'a> Followers<'a> {
         (1..=self.runs).flat_map(|run| self.lines(run)).collect()
     }
 
-    /// Waits until the newest run has written so many lines, or the crawl is over.
+    /// Waits until the newest run has written this many lines, or the crawl is over.
     fn wait_for_lines(&self, count: usize, crawl: &mut Child) {
         let start = Instant::now();
         while self.lines(self.runs).len() < count && crawl.try_wait().unwrap().is_none() {
@@ -243,7 +243,7 @@ fn a_cursor_finds_its_place_again_in_an_index_that_was_rebuilt() {
     site.crawl.run(&[]).expect(0, &[]);
     let told: BTreeSet<_> = versions(&first).into_iter().collect();
     let expected: Vec<_> = listed(&site).into_iter().filter(|version| !told.contains(version)).collect();
-    // without one of the first pages, every record behind it lies elsewhere in the new index
+    // without one of the first pages, every record behind it is elsewhere in the new index
     let lost = &first[5]["warc"];
     damage(&site, lost);
     rebuild(&site);
@@ -261,7 +261,7 @@ fn a_cursor_finds_its_place_again_in_an_index_that_was_rebuilt() {
     assert_same(&versions(&followers.lines(followers.runs)), &versions(of_file));
 }
 
-/// Makes the index again; the damage that it meets is told by the code.
+/// Makes the index again; the damage that it meets is reported by the code.
 fn rebuild(site: &Site) {
     let ended = run(site, &["verify", "--rebuild"]);
     assert_eq!(ended.code, Some(3), "{}", ended.said);

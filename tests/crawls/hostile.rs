@@ -131,7 +131,7 @@ fn s14_names_of_files_come_from_counters_whatever_urls_and_headers_say() {
 fn s15_nothing_that_a_terminal_obeys_comes_through_the_messages_of_a_crawl() {
     let crawled = crawled();
     let said = String::from_utf8_lossy(&crawled.said);
-    // the failures and the bad seeds have been told, or this proves nothing
+    // the failures and the bad seeds have been reported, or this proves nothing
     for word in ["seeds.txt:2", "seeds.txt:3", "seeds.txt:5", "no answer"] {
         assert!(said.contains(word), "{word} is missing in\n{said}");
     }

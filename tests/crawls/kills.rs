@@ -1,7 +1,7 @@
 //! The crash contract on the real file system with the real binary: kills, failing syncs, full disks, damaged files.
 //!
 //! The synthetic web knows the right result; after whatever was done to the crawler and its directory, the crawl has to
-//! end with it, or to say which file is damaged and where. Some of it needs `strace` or a name space of its own.
+//! end with it, or to say which file is damaged and where. Some of it needs `strace` or its own name space.
 
 mod again;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! A crawl of sites with proxies of their own, by the logs of the proxies and of the servers.
+//! A crawl of sites with their own proxies, by the logs of the proxies and of the servers.
 
 use std::fs;
 use std::path::Path;

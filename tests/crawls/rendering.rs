@@ -12,7 +12,7 @@ use crate::site::{Crawl, Ended, PATIENCE, RUSH, kill, wait};
 use crate::tools::{Tool, has};
 use application::{Application, Kind};
 
-/// A crawl of an application of so many routes and static pages, with `render` as its section.
+/// A crawl of an application of this many routes and static pages, with `render` as its section.
 fn begun((routes, pages): (usize, usize), render: &str, more: &str) -> (Application, Crawl) {
     let application = Application::start(routes, pages);
     let config = format!(

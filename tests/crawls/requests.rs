@@ -133,7 +133,7 @@ fn kills_lose_no_request_and_another_round_sends_each_again_without_condition() 
     let hosts = Hosts::start(2, api);
     let slow = config("").replace("delay_min = \"0s\"", "delay_min = \"20ms\"");
     let crawl = Crawl::new(&seeds(&hosts), &slow);
-    // killed when so many more requests have come
+    // killed when this many more requests have come
     for more in [2, 3, 4] {
         let before = hosts.asked().len();
         let mut child = crawl.start(&[]);

@@ -1,4 +1,4 @@
-//! Crawls of some domains of a web whose pages embed what lies on others: with all that, and with nothing else of them.
+//! Crawls of some domains of a web whose pages embed what is on others: with all that, and with nothing else of them.
 
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::site::{RUSH, Site, interrupt, kill, wait};
 use crawler::simweb::{Limits, SimOptions, judge};
 
-/// A site whose crawls have so many shards.
+/// A site whose crawls have this many shards.
 fn sharded(options: SimOptions, shards: usize, politeness: &str) -> Site {
     Site::new(options, &format!("{politeness}[crawl]\nshards = {shards}\ncheckpoint_interval = \"1s\"\n"))
 }

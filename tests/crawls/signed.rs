@@ -29,7 +29,7 @@ fn prints(dir: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A crawl of the server with a key of its own; `more` stands behind the settings of all sites.
+/// A crawl of the server with its own key; `more` is behind the settings of all sites.
 fn crawl(server: &Server, identity: &str, more: &str) -> Crawl {
     let config = format!(
         "[identity]\nkey_file = \"identity/key.pem\"\nsignature_agent = \"https://bot.example\"\n{identity}\
@@ -131,7 +131,7 @@ fn archived_as_sent(crawl: &Crawl, server: &Server, asked: &[Asked]) {
     }
 }
 
-/// Neither as it stands in its file, nor as bytes.
+/// Neither as it is in its file, nor as bytes.
 fn nothing_has_the_private_key(crawl: &Crawl) {
     let pem = fs::read_to_string(crawl.path("identity/key.pem")).unwrap();
     let line = pem.lines().nth(1).unwrap();

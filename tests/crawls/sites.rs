@@ -1,4 +1,4 @@
-//! Sites with tables of their own: delays, names, fields, robots.txt, limits, by the log of a server.
+//! Sites with their own tables: delays, names, fields, robots.txt, limits, by the log of a server.
 
 use std::process::Command;
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn seeds(three: &Hosts) -> String {
     [1, 2, 3].map(|host| format!("{}\n", three.url(host, "/"))).concat()
 }
 
-/// Settings for all, and tables: for the second host a name of its own and fields, for the third no robots.txt.
+/// Settings for all, and tables: for the second host its own name and fields, for the third no robots.txt.
 fn config(more: &str) -> String {
     format!(
         "[network]\nallow = [\"127.0.0.0/8\"]\n[scope]\nfavicon = false\n[fetch]\nheaders = {{ X-All = \"1\" }}\n\

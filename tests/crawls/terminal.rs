@@ -133,7 +133,7 @@ fn assert_documents_show(recorded: &str) {
     for command in ["--seeds", "explain", "extract"] {
         assert!(shown.iter().any(|line| line.starts_with(&format!("$ crawler {command}"))), "{command} is not shown");
     }
-    // of a line of the log its words count, of a row its name, which stands before figures
+    // of a line of the log its words count, of a row its name, which is before figures
     let name = |line: &str| match line.split_once("Z  ") {
         Some((_, words)) => words.split(" (").next().unwrap().to_owned(),
         None => line.split("  ").next().unwrap().split(|c: char| c.is_ascii_digit()).next().unwrap().trim().to_owned(),

@@ -14,7 +14,7 @@ pub struct Crawled {
 }
 
 impl Crawled {
-    /// Crawls `web`, dropped as it stands whenever so many requests were made in all.
+    /// Crawls `web`, dropped as it is whenever this many requests were made in all.
     pub fn new<W: Web + Clone + 'static>(web: &W, kills: &[usize]) -> Crawled {
         let dir = tempfile::tempdir().unwrap();
         let (mut requests, mut now) = (Vec::new(), START);

@@ -1,7 +1,7 @@
 //! Every small file of the state, cut at any byte and with any byte flipped: the engine says which file is damaged and
 //! where, or what is damaged is derived and is made again, and the crawl ends with the right pages.
 //!
-//! The state lies on a disk in memory, so a case takes some milliseconds: open, replay, crawl to the end, read
+//! The state is on a disk in memory, so a case takes some milliseconds: open, replay, crawl to the end, read
 //! everything.
 //!
 //! ```text
@@ -100,7 +100,7 @@ impl State {
 /// The result for a state that was harmed.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outcome {
-    /// The damage was told, with file and offset.
+    /// The damage was reported, with file and offset.
     Told,
     /// The crawl ended with the right pages.
     Right,

@@ -348,7 +348,7 @@ fn n1_the_account_balances_at_every_stop_and_kill() {
     }
 }
 
-/// Sites whose pages all name pages of each other, so that many are asked at one moment; so many pages are wanted.
+/// Sites whose pages all name pages of each other, so that many are asked at one moment; this many pages are wanted.
 struct Limited {
     pages: u64,
 }

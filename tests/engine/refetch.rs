@@ -17,7 +17,7 @@ struct Editions {
     knows_conditions: bool,
     /// Path that is answered 304 always.
     always_304: Option<&'static str>,
-    /// Path that answers 503 so many times more.
+    /// Path that answers 503 this many times more.
     busy: Option<(&'static str, Cell<u32>)>,
     /// Paths and where they redirect.
     redirects: Vec<(&'static str, &'static str)>,

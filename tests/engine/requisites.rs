@@ -238,7 +238,7 @@ fn a_site_pays_for_what_it_embeds_from_other_domains_out_of_its_own_budget() {
         assert!(crawled.statistics.dropped[&Reason::EmbeddedPages] >= 31);
         assert!(crawled.skipped.contains("budget.pages_per_domain = 10: the domain of what embeds it"));
     }
-    // what lies on the same domain counts when it is fetched, and nothing is charged for it
+    // what is on the same domain counts when it is fetched, and nothing is charged for it
     web.pages.insert(SEED.to_owned(), html("<img src=\"http://www.h0.test/x\"><img src=\"http://p1.test/x\">"));
     assert_eq!(Crawled::new(&web, &[]).asked, ["h0.test/", "p1.test/x", "www.h0.test/x"]);
 }

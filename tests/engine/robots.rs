@@ -298,7 +298,7 @@ fn long_crawl(robots: fn(Duration) -> Answer) -> ScriptedWeb {
         let (one, other) = (format!("/{}", number + 1), format!("/old/{number}"));
         if number < 180 { page(&[&one, &other]) } else { page(&[]) }
     }
-    // a function of its own for each, because a web is plain data
+    // its own function for each, because a web is plain data
     let answer: fn(&str, Duration) -> Answer = match robots(Duration::MAX) {
         Ok(_) => |url, after| if url.ends_with("/robots.txt") { changed(after) } else { next(url) },
         Err(_) => |url, after| if url.ends_with("/robots.txt") { lost(after) } else { next(url) },

@@ -104,7 +104,7 @@ struct Shipped {
 }
 
 impl Shipped {
-    /// Opens the crawl in `dir` of `disk`, whose directory lies on the machine's disk.
+    /// Opens the crawl in `dir` of `disk`, whose directory is on the machine's disk.
     fn open(disk: Disk, dir: &Path, store: &Arc<Folder>, last: Option<Manifest>, now: Time) -> Shipped {
         let run = try_open(Rc::new(Twins), disk.clone(), dir, now).unwrap();
         begin::look(&Disk::real(), dir).unwrap().unwrap().write_copy(&Disk::real(), dir).unwrap();
@@ -263,7 +263,7 @@ fn a_crawl_moves_from_machine_to_machine_with_and_without_its_archive() {
     ship::restore(&*store, &newest, &Disk::real(), &dir(3), Archive::Too).unwrap();
     assert_eq!(stored(Disk::real(), &dir(3)), whole());
     assert_eq!(findings(&dir(3)), [""; 0]);
-    // and read where it lies, without any directory
+    // and read where it is, without any directory
     let view = StoreView::new(store, None, 1 << 20);
     view.mount(Path::new("/in/the/store"), &newest, &|_| true);
     assert_eq!(stored(view.disk(), Path::new("/in/the/store")), whole());

@@ -1,11 +1,11 @@
 //! Mutation testing: which small mistakes in the core would no test notice?
 //!
-//! `cargo mutants` builds the crate once for each mutant, which takes minutes each. This tool builds once: it copies the
-//! repository, writes every chosen mutant beside the original code behind a test of the environment
-//! (`if crate::mutant::is(17) { mutated } else { original }`), and runs the same test programs with `MUTANT=17`.
-//! (Untch, Offutt, Harrold: Mutation Analysis Using Mutant Schemata, ISSTA 1993.) Every test of these rooms, of the
-//! simulator and of `tests/engine` first runs by itself without a mutant, which tells how long it takes and which mutants
-//! it reaches; one that takes longer than 40 s is left out. Then each mutant runs only the tests that reach it, the
+//! `cargo mutants` builds the crate once for each mutant, which takes minutes each. This tool builds once: it copies
+//! the repository, writes every chosen mutant beside the original code behind a test of the environment (`if
+//! crate::mutant::is(17) { mutated } else { original }`), and runs the same test programs with `MUTANT=17`. (Untch,
+//! Offutt, Harrold: Mutation Analysis Using Mutant Schemata, ISSTA 1993.) Every test of these rooms, of the simulator
+//! and of `tests/engine` first runs by itself without a mutant, which says how long it takes and which mutants it
+//! reaches; one that takes longer than 40 s is left out. Then each mutant runs only the tests that reach it, the
 //! fastest and nearest first, until one fails.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //!           [--at crates/core/src/drum/sort.rs:17] [--jobs 1]
 //! ```
 //! A mutant is killed when a test fails, panics, or takes far longer than without it. It is given tests that take
-//! `--seconds` together without it; a survivor's line tells how many were not run, and
+//! `--seconds` together without it; a survivor's line says how many were not run, and
 //! with `--after` only these are run. Mutants are run in an order by the seed,
 //! so that a run that is stopped has judged a random sample too. `--tests` runs only tests whose names contain one
 //! of the texts; `--at` takes the mutants of these lines first.

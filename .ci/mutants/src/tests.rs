@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// A run with a mutant may take so many times as long as one without.
+/// A run with a mutant may take this many times as long as one without.
 const PATIENCE_FACTOR: u32 = 10;
 const PATIENCE_MIN: Duration = Duration::from_secs(15);
 /// A test that takes longer is left out.

@@ -39,7 +39,7 @@ use crate::web::scope::{Requisites, ScopeMode};
 const RESUMED: Duration = Duration::from_secs(24 * 3_600);
 /// Bytes that are kept of a body: only status and head of an answer are of interest.
 const BODY_BYTES: Bytes = Bytes::kib(4);
-/// A host that cannot be reached for so long is believed to be gone.
+/// A host that cannot be reached for this long is believed to be gone.
 const GIVE_UP: Duration = Duration::from_secs(120);
 /// Number of path segments that no URL has.
 const SEGMENTS: usize = 100_000;
@@ -54,7 +54,7 @@ pub(super) struct Check<'a> {
     pub output: &'a Path,
     /// Settings in the place of the settings of the last run.
     pub config: Option<&'a Path>,
-    /// The check ends after so long.
+    /// The check ends after this long.
     pub time_max: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-// A list of figures: a name, a value, and what stands below it.
+// A list of figures: a name, a value, and what is below it.
 
 import { byId, el, setFigure, setText } from "./dom.js";
 import { NONE } from "./format.js";

@@ -151,7 +151,7 @@ impl Quotas {
                 tracing::debug!("limits of shard {} wait: {error}", account.claimed.shard);
             }
             self.change(&account.claimed, |known| {
-                // what is committed is told meanwhile
+                // what is committed is reported meanwhile
                 *known = Account { committed: known.committed, ..account.clone() };
             });
         }

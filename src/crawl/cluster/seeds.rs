@@ -26,7 +26,7 @@ struct Piece {
     name: String,
 }
 
-/// The pieces of the list of the crawl whose objects lie below `prefix`, one behind the other.
+/// The pieces of the list of the crawl whose objects are below `prefix`, one behind the other.
 fn pieces(store: &dyn ObjectStore, prefix: &str) -> store::Result<Vec<Piece>> {
     let (below, mut all) = (format!("{prefix}{PREFIX}"), Vec::new());
     store.list(&below, &mut |name, _| all.extend(parse(&below, name)))?;

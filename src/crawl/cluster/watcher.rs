@@ -75,7 +75,7 @@ fn watch(grounds: &Grounds, mut lists: Lists, shared: &Shared, bell: &Sender<()>
             Ok(true) => *shared.lines.lock().unwrap_or_else(PoisonError::into_inner) = lists.lines(),
             Err(error) => tracing::warn!("a list of seeds waits: {error}"),
         }
-        // seeds of a list that could not be read are not covered by a revision that is told
+        // seeds of a list that could not be read are not covered by a revision that is reported
         let is_whole = known.seeds.len() == lists.taken() as usize;
         match is_whole.then(|| grounds.heads.refresh(&known, lists.seeds(), lists.again())) {
             Some(Ok(())) if known.known > seen => {

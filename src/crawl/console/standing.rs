@@ -13,9 +13,9 @@ use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
 use crate::record::{Doing, Finish, Histogram, Live, Rates, Snapshot, State};
 
-/// An engine that has a long event in hand is waited for so long.
+/// An engine that has a long event in hand is waited for this long.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// An order that waits for a checkpoint is waited for so long.
+/// An order that waits for a checkpoint is waited for this long.
 const ORDER_PATIENCE: Duration = Duration::from_secs(25);
 
 /// The route by which questions and orders reach those who carry them out.

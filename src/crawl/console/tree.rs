@@ -10,7 +10,7 @@ use crate::checkpoint::Identity;
 use crate::console::{Problem, Tree, TreeRow};
 use crate::disk::Disk;
 
-/// A question reads on in the archive for so long, and is answered with what was read.
+/// A question reads on in the archive for this long, and is answered with what was read.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 /// Rows of an answer; the others are summed up in one more.
 const ROWS_MAX: usize = 200;

@@ -263,7 +263,7 @@ fn is_gone(disk: &Disk, path: &Path) -> Result<bool> {
 }
 
 /// Takes the link files of a shard that are not whole out of what its checkpoint keeps, and has their links sent again;
-/// tells of each. `keys` are those of the crawl.
+/// says of each. `keys` are those of the crawl.
 pub(super) fn drop_damaged(
     disk: &Disk,
     dir: &Path,

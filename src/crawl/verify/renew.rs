@@ -1,7 +1,7 @@
 //! Making again what a crawl directory says twice: the index of the archive, URL-seen, the plain copies; and emptying
 //! what is asked for again anyway, robots rules and addresses.
 //!
-//! The new files of the stores lie beside the old ones, under generations of their own. When they are durable, a new
+//! The new files of the stores are beside the old ones, under their own generations. When they are durable, a new
 //! checkpoint that names them gets its file. That is the moment at
 //! which they count. A kill before it leaves the old checkpoint with the old files; the new ones are then unnamed. Only
 //! the index is renamed over the old one: from then on until the checkpoint is durable the mark of

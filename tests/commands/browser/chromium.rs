@@ -35,7 +35,7 @@ const OPTIONS: &[&str] = &[
     "--js-flags=--expose-gc",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
-/// A request that a policy holds back is told of as such within this time.
+/// A request that a policy holds back is reported as such within this time.
 const BLOCKED_MAX: Duration = Duration::from_secs(10);
 /// A browser takes more than a core while it starts: one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -298,7 +298,7 @@ impl Browser {
         let own =
             |url: &str| url.starts_with(&format!("{origin}/")) || url.starts_with("data:") || url.starts_with("about:");
         let start = Instant::now();
-        // that a request was held back is told after the request
+        // that a request was held back is reported after the request
         loop {
             self.value("0");
             let foreign: Vec<_> = self.messages.requests.iter().filter(|(_, url)| !own(url)).collect();

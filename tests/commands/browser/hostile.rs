@@ -63,7 +63,7 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     assert!(browser.text("document.querySelector('.verdict').innerText").to_lowercase().contains("fetched"));
     assert_eq!(browser.value("document.querySelector('iframe').getAttribute('sandbox')"), "");
 
-    // the frame has a session of its own once it is there
+    // the frame has its own session once it is there
     let start = Instant::now();
     let html = loop {
         assert!(start.elapsed() < PATIENCE, "no frame: {:?}", browser.messages);

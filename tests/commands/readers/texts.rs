@@ -58,7 +58,7 @@ const CASES: &[Case] = &[
     same("not-loaded", "<p>a<object>fallback</object>b<iframe>i</iframe>c<canvas>cv</canvas>d<meter>me</meter>e</p>"),
     same("dialogs", "<div>a<dialog>b</dialog>c<dialog open>d</dialog>e</div>"),
     same("taken-out", "<div>a<span style='float:left'>b</span>c<i style='visibility:hidden'>d<b>e</b></i></div>"),
-    // the letters of formulas are other characters in Chromium, and each is on a line of its own
+    // the letters of formulas are other characters in Chromium, and each is on its own line
     same(
         "media",
         "<p>a <img src=/i.png alt=picture> b<svg><title>t</title></svg> c<wbr>d&shy;e</p><video>not played</video>",

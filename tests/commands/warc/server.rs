@@ -17,7 +17,7 @@ pub const CODINGS: [&str; 5] = ["identity", "gzip", "deflate", "br", "zstd"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     Length,
-    /// Chunks of so many bytes, and trailers behind them.
+    /// Chunks of this many bytes, and trailers behind them.
     Chunks(usize),
     Close,
 }
@@ -32,7 +32,7 @@ pub struct Answer {
     pub fields: &'static str,
     pub body: Vec<u8>,
     pub framing: Framing,
-    /// The body ends after so many bytes, and the connection with it, whatever was announced.
+    /// The body ends after this many bytes, and the connection with it, whatever was announced.
     pub breaks_at: Option<usize>,
     /// True if no more comes after that, but the connection stays open until the client has enough.
     pub stalls: bool,

@@ -88,7 +88,7 @@ fn pages_are_filtered_by_what_was_recorded_without_being_read() {
     prints(dir.path(), &["verify", "--dir", "crawl"]);
     prints(dir.path(), &["verify", "--rebuild", "--dir", "crawl"]);
     check("after a rebuild of the index");
-    // bodies that cannot be read: a command that reads one tells of damage
+    // bodies that cannot be read: a command that reads one says of damage
     let path = dir.path().join("crawl/pages/value-00000.warc");
     let bytes = fs::read(&path).unwrap();
     let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -78,7 +78,7 @@ fn a_crawl_is_made_once_and_opened_by_its_name_alone() {
     let again = EtcdCrawl::create(&options(members.endpoints()), &name(), &beginning);
     assert!(matches!(again, Err(ClusterError::Made { .. })), "{again:?}");
     assert_eq!(crawl.view().unwrap().heads.iter().flatten().count(), 300);
-    // `recover` makes the next era, which has keys of its own
+    // `recover` makes the next era, which has its own keys
     let next = CrawlName { era: 2, ..name() };
     let unmade = EtcdCrawl::open(&options(members.endpoints()), &next);
     assert!(matches!(unmade, Err(ClusterError::NotMade { .. })), "{unmade:?}");

@@ -166,7 +166,7 @@ impl Members {
         self.dir.path().join(format!("m{at}"))
     }
 
-    /// One call to a member, on a connection of its own; nothing where there is no answer.
+    /// One call to a member, on its own connection; nothing where there is no answer.
     pub fn ask(&self, at: usize, path: &str, body: &str) -> Option<Value> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.ports[at].0)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;

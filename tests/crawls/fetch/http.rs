@@ -46,7 +46,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// A server on a port of its own, with a thread a connection.
+    /// A server on its own port, with a thread a connection.
     pub fn start(at: &str, converse: impl Fn(&mut Connection) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((at, 0)).unwrap();
         let address = listener.local_addr().unwrap();

@@ -32,7 +32,7 @@ pub struct NameServer {
 }
 
 impl NameServer {
-    /// A server on a port of its own that answers by `script`.
+    /// A server on its own port that answers by `script`.
     pub fn start(script: impl Fn(&Question) -> Reply + Send + Sync + 'static) -> Self {
         // one port for both protocols
         let (udp, tcp) = std::iter::repeat_with(|| UdpSocket::bind("127.0.0.1:0").unwrap())

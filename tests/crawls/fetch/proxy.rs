@@ -180,7 +180,7 @@ fn bytes<const N: usize>(stream: &mut TcpStream) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Bytes with their number before them, behind so many others.
+/// Bytes with their number before them, behind this many others.
 fn sized(stream: &mut TcpStream, skip: usize) -> io::Result<Vec<u8>> {
     io::copy(&mut Read::by_ref(stream).take(skip as u64), &mut io::sink())?;
     let mut bytes = vec![0; usize::from(bytes::<1>(stream)?[0])];

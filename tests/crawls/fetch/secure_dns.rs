@@ -211,7 +211,7 @@ fn a_crawl_asks_over_tls_with_a_root_of_its_own_and_tells_once_of_a_certificate_
     crawled.expect(&seed, " 200 ");
     crawled.expect(&other, " 200 ");
     assert_eq!(names.asked(), ["a.test", "b.test"]);
-    // without the root nobody is asked, and it is told why
+    // without the root nobody is asked, and the reason is reported
     let config = format!(
         "[network]\nallow = [\"127.0.0.1\"]\n[dns]\nnameservers = [\"{names_at}\"]\n[scope]\nmode = \"any\"\n\
          [politeness]\n{RUSH}linger = \"1s\"\ngive_up = \"1s\"\n"

@@ -74,7 +74,7 @@ fn run_with(site: &Site, last: u64, step: &Step, fault: &str) -> (Ended, Vec<Str
     (ended, calls)
 }
 
-/// The directory is sound as it lies there.
+/// The directory is sound as it is.
 #[track_caller]
 fn assert_sound(site: &Site, what: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));

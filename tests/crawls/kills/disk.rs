@@ -59,7 +59,7 @@ fn c5_writes_without_space_stop_the_crawl_and_with_room_again_nothing_is_lost() 
     assert_goes_on(&site);
 }
 
-/// Runs the crawler with its directory on a disk of its own of so many KiB. What lies on it is copied out of the name
+/// Runs the crawler with its directory on its own disk of this many KiB. What is on it is copied out of the name
 /// space at its end. `None` where name spaces are not permitted.
 fn run_on_small_disk(site: &Site, kib: u32) -> Option<crate::site::Ended> {
     if !has(Tool::NameSpaces) {

@@ -14,7 +14,7 @@ use crawler::simweb::SimOptions;
 use super::{signal, small, stored_twice};
 use crate::site::{RUSH, Site, wait};
 
-/// A crawl of so many shards that ships its checkpoints to a directory beside it.
+/// A crawl of this many shards that ships its checkpoints to a directory beside it.
 fn site(shards: usize, options: SimOptions) -> Site {
     let sections = format!("{RUSH}\n[crawl]\nshards = {shards}\n[cluster]\ncommit_interval = \"1s\"\n");
     Site::new(SimOptions { latency: Duration::from_millis(4), ..options }, &sections)

@@ -9,7 +9,7 @@ use super::{assert_goes_on, signal, small, traced, wrapped};
 use crate::site::{RUSH, Site, kill, wait, wait_for};
 use crate::tools::{Tool, has};
 
-/// A crawl without a checkpoint that was killed after so many requests: all of them are to be replayed.
+/// A crawl without a checkpoint that was killed after this many requests: all of them are to be replayed.
 pub(super) fn unfinished(seed: u64, requests: usize) -> Site {
     let options = SimOptions { hosts: 40, pages: 900, latency: Duration::from_millis(2), ..small(seed) };
     let site = Site::new(options, &format!("{RUSH}\n[crawl]\ncheckpoint_interval = \"10h\"\n"));

@@ -58,7 +58,7 @@ pub struct Application {
 }
 
 impl Application {
-    /// Serves so many items, and so many static pages that the first item links to.
+    /// Serves this many items, and this many static pages that the first item links to.
     pub fn start(routes: usize, pages: usize) -> Application {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

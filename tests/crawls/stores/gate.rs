@@ -1,5 +1,5 @@
-//! A gate before a server: it passes connections on, breaks them after so many bytes, refuses the next ones, and loses
-//! the answer of a chosen request.
+//! A gate before a server: it passes connections on, breaks them after this many bytes, refuses the next ones, and
+//! loses the answer of a chosen request.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -39,7 +39,7 @@ impl Gate {
         gate
     }
 
-    /// Breaks all connections after so many bytes to the server, and refuses so many after that.
+    /// Breaks all connections after this many bytes to the server, and refuses so many after that.
     pub fn break_after(&self, bytes: usize, refuse: usize) {
         let mut state = self.state.lock().unwrap();
         (state.left, state.to_refuse, state.refused) = (Some(bytes), refuse, 0);

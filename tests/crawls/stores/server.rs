@@ -1,4 +1,4 @@
-//! A server of objects that others have made, as a process of its own on loopback.
+//! A server of objects that others have made, as its own process on loopback.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

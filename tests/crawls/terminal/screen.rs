@@ -25,7 +25,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Starts `command` on a terminal of so many rows and columns.
+    /// Starts `command` on a terminal of this many rows and columns.
     pub fn start(mut command: Command, (rows, columns): (u16, u16)) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();

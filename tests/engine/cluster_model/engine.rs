@@ -176,7 +176,7 @@ impl Moves<'_> {
 }
 
 impl Model {
-    /// The file of checkpoint `number` of `sender`, as it lies in the store.
+    /// The file of checkpoint `number` of `sender`, as it is in the store.
     pub fn file(&self, state: &State, sender: usize, number: u8) -> super::checkpoint::LinkFile {
         let shared = &state.shards[sender];
         if number <= shared.newest {

@@ -3,8 +3,8 @@
 //! A state has nodes with engines and directories, the registry (owners, heads, the quota, the end), the store, and
 //! transactions, puts and deletions on their way. What an engine decides by pure rules it decides here by the same
 //! functions: what is read next and up to which revision everything is read ([`Reading`]), which link file goes
-//! ([`News::is_read_by_all`]), whether the crawl is over ([`News::is_end`]). The rest is told again in few words, and
-//! a mistake can be planted in each of it: the test shows that the search finds it.
+//! ([`News::is_read_by_all`]), whether the crawl is over ([`News::is_end`]). The rest is reported again in few words,
+//! and a mistake can be planted in each of it: the test shows that the search finds it.
 //!
 //! What makes it small enough: states that differ by the order of nodes only are one; transactions that cannot change
 //! anything any more and for which nobody waits are dropped, for whenever they arrive the state is the same;

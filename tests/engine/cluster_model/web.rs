@@ -44,11 +44,11 @@ pub const CHAIN: &[Page] = &[seed(0, Some(1)), page(1, Some(2)), page(0, Some(3)
 pub const TWO_LINKS: &[Page] = &[seed(0, Some(1)), page(1, None), seed(0, Some(3)), page(1, None)];
 /// Links of one shard into the other, and a page without one.
 pub const MIXED: &[Page] = &[seed(0, Some(1)), page(1, None), seed(0, None), seed(0, Some(4)), page(1, None)];
-/// Two shards with a link into the third each, which has a page of its own.
+/// Two shards with a link into the third each, which has its own page.
 pub const INTO_ONE: &[Page] = &[seed(0, Some(3)), seed(1, None), seed(2, Some(4)), page(1, None), page(1, None)];
 /// Three shards with a page each; that of the first links to the second's, that of the third to the first's.
 pub const AROUND: &[Page] = &[seed(0, Some(1)), seed(1, None), seed(2, Some(0))];
-/// A redirected seed; what it lets in lies in the other shard, and goes on from there.
+/// A redirected seed; what it lets in is in the other shard, and goes on from there.
 pub const NOTED: &[Page] = &[
     Page { is_note: true, ..seed(0, Some(1)) },
     Page { needs: NOTE, lies_behind: true, ..page(1, Some(2)) },
@@ -66,7 +66,7 @@ pub const LATE_LINK: &[Page] = &[
     Page { is_late_seed: true, needs: LIST, lies_behind: true, ..page(0, Some(1)) },
     Page { needs: LIST, lies_behind: true, ..page(1, None) },
 ];
-/// A list of seeds that comes late, and what lies behind.
+/// A list of seeds that comes late, and what is behind.
 pub const LISTED: &[Page] = &[
     Page { is_late_seed: true, needs: LIST, lies_behind: true, ..page(0, Some(1)) },
     Page { needs: LIST, lies_behind: true, ..page(1, Some(2)) },

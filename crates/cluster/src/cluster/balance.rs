@@ -17,7 +17,7 @@ use super::view::View;
 pub(crate) const LEFT: Duration = Duration::from_secs(10);
 /// A shard that has moved is not handed over again within this time.
 pub const SETTLED: Duration = Duration::from_secs(600);
-/// A shard that was handed over is waited for, before the next one is, for so long at most.
+/// A shard that was handed over is waited for, before the next one is, for this long at most.
 const ARRIVAL: Duration = Duration::from_secs(30);
 
 /// Shards that a node should claim or hand over.

@@ -72,7 +72,7 @@ impl Lease {
         Sent::now(&*self.clocks)
     }
 
-    /// The renewal that was sent then has succeeded, for so long; says whether it counts.
+    /// The renewal that was sent then has succeeded, for this long; says whether it counts.
     pub(crate) fn renewed(&self, sent: Sent, lasts: Duration) -> bool {
         let jumped = self.jumped.lock().unwrap_or_else(PoisonError::into_inner);
         if jumped.is_some_and(|at| sent.boot <= at) {

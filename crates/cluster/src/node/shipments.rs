@@ -71,7 +71,7 @@ impl Commit for Alone {
     }
 }
 
-/// Waits for so long before the store is asked again.
+/// Waits for this long before the store is asked again.
 pub type Pause = fn(Duration);
 
 /// Everything that a process ships.

@@ -175,7 +175,7 @@ impl Maker<'_> {
 
     /// The place of an object of the former manifest in this one.
     fn kept(&mut self, object: u32) -> u32 {
-        let last = self.last.expect("what is kept lies in an object of the former manifest");
+        let last = self.last.expect("what is kept is in an object of the former manifest");
         *self.places.entry(object).or_insert_with(|| {
             self.objects.push(last.objects[object as usize].clone());
             self.objects.len() as u32 - 1

@@ -37,7 +37,7 @@ impl Last {
         remove_others(disk, dir, self.number)
     }
 
-    /// Notes that a process goes on from it: if that one is killed before it makes a checkpoint of its own, the next
+    /// Notes that a process goes on from it: if that one is killed before it makes its own checkpoint, the next
     /// one must not take the crawl for one that has rested since.
     pub fn go_on(&mut self, disk: &Disk, dir: &Path) -> Result<()> {
         let Some(checkpoint) = self.checkpoint.as_mut().filter(|checkpoint| checkpoint.clean) else { return Ok(()) };

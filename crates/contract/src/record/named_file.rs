@@ -11,11 +11,11 @@ pub enum FileKind {
     Whole,
     /// Bytes are appended, those before stay.
     Grows,
-    /// The same, for value files: what is new is an object of its own.
+    /// The same, for value files: what is new is its own object.
     Archive,
     /// It is small, and sent again when it differs.
     Replaced,
-    /// A link file: never, and an object of its own.
+    /// A link file: never, and its own object.
     Links,
 }
 

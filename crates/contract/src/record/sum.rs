@@ -168,7 +168,7 @@ impl AddAssign<&Gauges> for Gauges {
             (&mut self.keys_seen, keys_seen),
             (&mut self.url_seen_bytes, url_seen_bytes),
         ]);
-        // they lie on one disk; 0 where nobody has looked yet
+        // they are on one disk; 0 where nobody has looked yet
         let looked = [self.disk_free_bytes, *disk_free_bytes].into_iter().filter(|&bytes| bytes > 0);
         self.disk_free_bytes = looked.min().unwrap_or(0);
         self.resting = resting;
@@ -380,7 +380,7 @@ mod tests {
         }
     }
 
-    /// `value` with a number of its own in the place of every number, beginning behind `from`.
+    /// `value` with its own number in the place of every number, beginning behind `from`.
     fn filled(value: &mut Value, from: &mut u64) {
         match value {
             Value::Number(_) => {

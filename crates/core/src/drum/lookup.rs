@@ -197,7 +197,7 @@ mod tests {
         let options = DrumOptions { buckets: 2, ram_per_bucket: 300, merge_threshold: 2_000, merge_memory: 1 << 20 };
         let mut drum: Drum<u64, Vec<u8>, String> = Drum::open(disk.clone(), dir.path(), options, None).unwrap();
         let mut model: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
-        // what waits, in the order of asking; a dispatch takes them out in an order of its own, so it empties all
+        // what waits, in the order of asking; a dispatch takes them out in its own order, so it empties all
         let mut waiting: Vec<(u64, String, bool)> = Vec::new();
         for step in 0..3_000_u32 {
             let key = (random.u64(..20) << 59) | 7;

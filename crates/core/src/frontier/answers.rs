@@ -20,7 +20,7 @@ impl Frontier {
     ///
     /// [`NameAnswer::NoSuchHost`] and [`NameAnswer::PrivateAddress`] end all URLs of the host, each by a
     /// [`Task::Drop`](super::Task::Drop) (the one for which the name was asked like the others), and those that come
-    /// while the answer holds. [`NameAnswer::Unanswered`] holds the host back, for a time of its own, and counts
+    /// while the answer holds. [`NameAnswer::Unanswered`] holds the host back, for its own time, and counts
     /// towards its death.
     pub fn resolved(&mut self, host: HostId, answer: NameAnswer, expires: Time, now: Time) -> Result<()> {
         let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return Ok(()) };
@@ -113,7 +113,7 @@ impl Frontier {
 
     /// The answer to a [`Task::Fetch`](super::Task::Fetch). With [`Verdict::Retry`](crate::outcome::Verdict) the URL
     /// comes back as `requeue`, its attempts raised: the next of its host, or, if the attempt speaks for it alone,
-    /// after a time of its own.
+    /// after its own time.
     pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
         self.queues.now = self.queues.now.max(now);
         let was_received = self.queues.active.has_received(host);

@@ -2,8 +2,8 @@
 //! redirect to another host, which is asked then, although none of its URLs has come up.
 //!
 //! That host's name and its address have their delays and their limit of connections for such a request as for any
-//! other. A host of another shard may be asked by every machine of the crawl: each of them leaves it alone for so many
-//! times its delay as there are machines.
+//! other. A host of another shard may be asked by every machine of the crawl: each of them leaves it alone for this
+//! many times its delay as there are machines.
 
 use super::ledger::Ledger;
 use super::options::Politeness;

@@ -5,7 +5,7 @@
 //! [`Frontier::put_off`](super::Frontier::put_off) says what becomes of it.
 //!
 //! What the page asks for meanwhile are *requisites*: requests on behalf of a person who would wait before the page.
-//! They have a delay of their own, between them, which is shorter than that between pages, and a number of connections.
+//! They have their own delay, between them, which is shorter than that between pages, and a number of connections.
 //! What a server asks for is kept to all the same: no requisite is asked for while a Retry-After, 429 or 503 holds its
 //! host back, and none sooner after another request to its address than `delay_per_ip` says. The next page of the host
 //! waits for its own delay from the last requisite on.

@@ -111,7 +111,7 @@ pub(super) const ZSTD_LEVEL: i32 = 1;
 
 // URLs of a host in memory.
 
-/// A host may have the so many-th part of the memory that is free for pushed URLs: few hosts grow large, many share it.
+/// A host may have the n-th part of the memory that is free for pushed URLs: few hosts grow large, many share it.
 /// Chosen.
 pub(super) const FREE_PARTS: usize = 64;
 /// Buffers of URLs that a host gets in one turn, and that it may have by pushes. Measured: up to 512 URLs by pushes in
@@ -218,8 +218,8 @@ pub(super) const FAULTS_MAX: u32 = 5;
 pub(super) const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
 /// A back-off that is longer is reported to anyone who keeps it over a restart; a shorter one has passed by then.
 pub(super) const LOGGED_AFTER: Duration = Duration::from_secs(1);
-/// A request for the sake of another host waits for requests in progress by asking again after so long: one comparison
-/// each time, and at most one such request for each active host.
+/// A request for the sake of another host waits for requests in progress by asking again after this long: one
+/// comparison each time, and at most one such request for each active host.
 pub(super) const PREREQUISITE_ASKS_AGAIN: Duration = Duration::from_millis(20);
 
 // What is believed, and for how long. Chosen.

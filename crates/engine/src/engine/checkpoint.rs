@@ -22,9 +22,9 @@
 //! - **All that it names is durable.** It is written behind the syncs of step 2, so what a power cut leaves of it whole
 //!   names nothing that the cut has taken. After a sync that failed, of step 2 or of the file itself, there is no file
 //!   N: the job has ended. Its name may be in memory only; a start that goes on from it syncs the directory first.
-//! - **Nothing that it names is deleted or cut.** What N names and N + 1 does not is deleted when N + 1 has been told
-//!   to the engine; that is behind step 4, which has removed N's file. A start that goes on from M removes the files of
-//!   all other checkpoints durably before it deletes or cuts anything that M does not name.
+//! - **Nothing that it names is deleted or cut.** What N names and N + 1 does not is deleted when N + 1 has been
+//!   reported to the engine; that is behind step 4, which has removed N's file. A start that goes on from M removes the
+//!   files of all other checkpoints durably before it deletes or cuts anything that M does not name.
 //! - **Nobody was promised more.** Seeds that were added by command and rounds of fetching again are promised when the
 //!   engine hears of their checkpoint, and then no file of an earlier one is there.
 //!

@@ -1,4 +1,4 @@
-//! Addresses that the operator says: they stand before what name servers tell and what was learnt from them.
+//! Addresses that the operator says: they are before what name servers tell and what was learnt from them.
 //!
 //! Name servers are not asked for such names, and what is said here is kept in no store: other settings hold as soon as
 //! they are read. A request goes to what is said when it is made; its addresses pass the guard as all do.
@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The frontier asks again after so long: it delays requests to an address, and may have an earlier one.
+/// The frontier asks again after this long: it delays requests to an address, and may have an earlier one.
 pub(crate) const SAID_FOR: Duration = Duration::from_secs(60);
 
 /// Names with their addresses.

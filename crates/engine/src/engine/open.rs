@@ -347,7 +347,7 @@ fn open_session_params(opening: &Opening, sections: &Sections, number: u64) -> d
         .ok_or_else(|| Error::damaged(&path, 0, "session parameters", "other bytes under a right checksum"))
 }
 
-/// The seeds as `saved` has them, with those of this run under numbers of their own.
+/// The seeds as `saved` has them, with those of this run under their own numbers.
 fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result<(SeedTable, Intake)> {
     let number = saved.map(|checkpoint| checkpoint.number);
     let share = opening.exchange.as_ref().map(|options| (options.shard, opening.keys.clone()));

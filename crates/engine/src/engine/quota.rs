@@ -2,7 +2,7 @@
 //!
 //! Every engine says what it has: pages that are stored or in flight, and bytes that have come. A page is begun only
 //! with a reservation, so that no two engines take the last one; what becomes of it is settled with what the engine has
-//! next: one that turns out to be a redirect leaves its place to another. One engine alone has a quota of its own, and
+//! next: one that turns out to be a redirect leaves its place to another. One engine alone has its own quota, and
 //! counts as it always did. Where other machines have parts of the limits, what this engine may have is in its
 //! [`Allowance`] instead.
 

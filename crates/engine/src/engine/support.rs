@@ -19,7 +19,7 @@
 //! - With `by_network` the source is the network of the server (/24, /48) where its address is known, so that farms of
 //!   many names on few machines are few supporters.
 //! - With `by_standing` a link is worth what links to its source: a question for each of up to four quarters, each with
-//!   a key of its own. So a domain that is linked from where nobody links to stays light, however many such links it
+//!   its own key. So a domain that is linked from where nobody links to stays light, however many such links it
 //!   has. What a link is worth is known when its page comes; the same link on a later page may be worth more, and adds
 //!   what is missing. So such counts depend on the order of pages. Links of the domains of seeds count in full whenever
 //!   they come.

@@ -84,7 +84,7 @@ impl Keeper {
         if *reaped {
             return;
         }
-        // where it only waits for the one that is first in namespaces of its own, that one goes first and is waited for
+        // where it only waits for the one that is first in its own namespaces, that one goes first and is waited for
         for child in children(self.pid()) {
             if let Some(pid) = i32::try_from(child).ok().and_then(Pid::from_raw) {
                 let _ = kill_process(pid, Signal::KILL);

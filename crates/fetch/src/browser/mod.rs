@@ -8,7 +8,7 @@
 //!
 //! - **Nothing leaves the browser but by the [`Network`].** Each target is paused until its requests are intercepted
 //!   (`page::targets`); what is not a request that can be intercepted (WebSocket, WebRTC, lookups of names, the
-//!   browser's own business) stands before a proxy whose name nothing resolves, and, where the machine can do it, in a
+//!   browser's own business) is before a proxy whose name nothing resolves, and, where the machine can do it, in a
 //!   network namespace without an interface (`launch`).
 //! - **A browser has one page at a time**, so what its processes take is what the page takes, and a page that brings it
 //!   down brings down nobody else.

@@ -41,7 +41,7 @@ use crate::web::name_server::{NameServer, Protocol};
 const CNAMES_MAX: usize = 16;
 /// Addresses of one family that are looked at.
 const ADDRESSES_MAX: usize = 64;
-/// The next server is asked too when the one before has not answered for so long.
+/// The next server is asked too when the one before has not answered for this long.
 const STAGGER_MAX: Duration = Duration::from_secs(2);
 /// Time for which the addresses of one family wait for the other family: some servers never answer AAAA.
 const OTHER_FAMILY: Duration = Duration::from_millis(500);
@@ -53,7 +53,7 @@ const QUESTIONS_MAX: usize = 4_096;
 pub(super) enum Resolution {
     /// Its addresses by family, in the order in which they came, and how long they hold.
     Found { v4: Vec<IpAddr>, v6: Vec<IpAddr>, valid_for: Duration },
-    /// There is no such name, or it has no address, for so long.
+    /// There is no such name, or it has no address, for this long.
     Nothing { valid_for: Duration },
     /// No server answered in time, or none with an answer.
     Unanswered(Cause),

@@ -55,7 +55,7 @@ struct Entry {
 }
 
 impl Kept {
-    /// Room for `bytes_max` bytes, each `usually` for so long.
+    /// Room for `bytes_max` bytes, each `usually` for this long.
     pub(super) fn new(bytes_max: usize, usually: Duration) -> Kept {
         Kept { bytes_max, usually, state: Mutex::default() }
     }

@@ -21,7 +21,7 @@ struct Turn {
 
 /// Outcome of a turn of a piece of work.
 pub(super) enum Step<T> {
-    /// It goes on after so long.
+    /// It goes on after this long.
     Waits(Duration),
     /// It is done.
     Done(T),
@@ -71,7 +71,7 @@ impl<T> Drop for Course<T> {
     }
 }
 
-/// Passes the turn for so long; at once on the thread that directs, whose steps take no time.
+/// Passes the turn for this long; at once on the thread that directs, whose steps take no time.
 pub(super) fn pass(time: Duration) {
     TURN.with_borrow(|turn| {
         let Some(turn) = turn.as_ref().filter(|turn| !turn.is_dead.get()) else { return };

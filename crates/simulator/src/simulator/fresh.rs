@@ -17,7 +17,7 @@ use crate::clock::Time;
 use crate::record::Finish;
 use crate::simweb::{Changes, SimOptions};
 
-/// A process runs for so long, then the next one resumes the crawl.
+/// A process runs for this long, then the next one resumes the crawl.
 const LIFE: Duration = Duration::from_secs(5 * 86_400);
 
 /// No file is longer: a log of a year has a line for each request.

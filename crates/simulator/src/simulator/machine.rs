@@ -363,7 +363,7 @@ impl Machine {
     }
 
     /// URLs whose newest answer in the archive is final, and when they were asked for by the crawler's clock. Requests
-    /// whose answers lie there are marked.
+    /// whose answers are there are marked.
     pub(super) fn archived(&self) -> disk::Result<HashMap<String, Time>> {
         let mut newest = HashMap::new();
         let mut answers = HashSet::new();

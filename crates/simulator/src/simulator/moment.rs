@@ -29,7 +29,7 @@ pub(super) fn is_final(status: u16, truncated: bool) -> bool {
 
 /// Judges what a crawl holds in memory at this moment.
 pub(super) fn bounded(case: &Case, gauges: &Gauges) -> Result<(), Violation> {
-    // one take may bring so many URLs of up to 2 KiB beyond the limit at which no more are begun
+    // one take may bring this many URLs of up to 2 KiB beyond the limit at which no more are begun
     const TAKE: u64 = 512 << 10;
     let memory = case.frontier.memory as u64 + TAKE;
     // hosts that come back from a job are let in although others have taken their places meanwhile

@@ -222,7 +222,7 @@ impl Process {
             let is_early = |&&done: &&Time| {
                 gap_min.is_none_or(|gap_min| request.started.since(done) < Duration::from_millis(gap_min))
             };
-            // a sitemap has told that it changed, where that is true; sitemaps have intervals of their own
+            // a sitemap has told that it changed, where that is true; sitemaps have their own intervals
             let is_told = |&&done: &&Time| {
                 let told = network.web().changed_by_sitemap(&request.url, by_web(request.start));
                 gap_min.is_none() || told.is_none_or(|told| told <= done)

@@ -9,7 +9,7 @@ use super::super::ownership::ClusterError;
 use super::compaction::Compactor;
 use super::{Shared, lock};
 
-/// A watch that brings nothing for so long is opened again, at another endpoint: its member may be cut off.
+/// A watch that brings nothing for this long is opened again, at another endpoint: its member may be cut off.
 const SILENT: Duration = Duration::from_secs(30);
 /// Time between two looks of the node at what depends on time.
 const TICK: Duration = Duration::from_secs(1);

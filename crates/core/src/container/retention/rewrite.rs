@@ -155,7 +155,7 @@ pub(in crate::container) fn written_bytes(disk: &Disk, found: &Found) -> Result<
     }
     let info = RecordReader::new(&file, 0, SMALL_BLOCK_MAX).next()?;
     let stated = info.as_ref().and_then(|info| written_of(&info.block));
-    stated.ok_or_else(|| Error::damaged(file.path(), 0, "a warcinfo record that tells what it replaces", "none"))
+    stated.ok_or_else(|| Error::damaged(file.path(), 0, "a warcinfo record that says what it replaces", "none"))
 }
 
 fn written_of(block: &[u8]) -> Option<u64> {
@@ -251,7 +251,7 @@ impl Rewriter<'_> {
             }
             let exchange = at..record.value_offset + record.value_bytes;
             if record.value_offset < at {
-                let found = format!("one of {} that lies before the one before", record.url);
+                let found = format!("one of {} that is before the one before", record.url);
                 return Err(keys.damaged(record.offset, "key records in the order of the value file", found));
             }
             at = exchange.end;

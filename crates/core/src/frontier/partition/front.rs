@@ -5,9 +5,9 @@
 //! | recrawl |
 //! ```
 //! What the flags say to be as before, or as usual, is left out; texts share their start with those before them. What
-//! stands alone is written as the difference to a blank URL, so there is one form for everything.
+//! is alone is written as the difference to a blank URL, so there is one form for everything.
 
-use super::view::UrlView;
+use super::view::{UrlNumbers, UrlView};
 use crate::frontier::wire::{self, Reader};
 
 /// Origin and host follow, as those before were others.
@@ -36,38 +36,39 @@ fn shared(a: &[u8], b: &[u8]) -> usize {
 
 /// Writes `url` as its difference to `before`.
 fn put_after(out: &mut Vec<u8>, before: &UrlView<'_>, url: &UrlView<'_>, flags: u8) {
+    let (now, last) = (&url.numbers, &before.numbers);
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-    let origin = (url.origin, url.host) != (before.origin, before.host);
-    let domain = url.domain != before.domain;
-    let unusual = url.rank != u16::from(url.priority) + 1 || url.attempts != 0;
-    let way = (url.depth, url.seed, url.hops) != (before.depth, before.seed, before.hops);
+    let origin = (now.origin, now.host) != (last.origin, last.host);
+    let domain = now.domain != last.domain;
+    let unusual = now.rank != u16::from(now.priority) + 1 || now.attempts != 0;
+    let way = (now.depth, now.seed, url.hops) != (last.depth, last.seed, before.hops);
     out.push(
         flags
             | flag(origin, ANOTHER_ORIGIN)
             | flag(domain, ANOTHER_DOMAIN)
-            | flag(url.forced, FORCED)
+            | flag(now.forced, FORCED)
             | flag(unusual, UNUSUAL)
             | flag(way, ANOTHER_WAY)
             | flag(!url.recrawl.is_empty(), RECRAWL),
     );
     if domain {
-        wire::put_fingerprint(out, url.domain);
+        wire::put_fingerprint(out, now.domain);
     }
     if origin {
-        wire::put_fingerprint(out, url.origin);
-        wire::put_fingerprint(out, url.host);
+        wire::put_fingerprint(out, now.origin);
+        wire::put_fingerprint(out, now.host);
     }
-    wire::put_fingerprint(out, url.key);
+    wire::put_fingerprint(out, now.key);
     if unusual {
-        wire::put_varint(out, url.rank.into());
-        out.push(url.attempts);
+        wire::put_varint(out, now.rank.into());
+        out.push(now.attempts);
     }
-    wire::put_delta(out, before.sequence, url.sequence);
-    out.push(url.priority);
-    wire::put_delta(out, before.via, url.via);
+    wire::put_delta(out, last.sequence, now.sequence);
+    out.push(now.priority);
+    wire::put_delta(out, last.via, now.via);
     if way {
-        wire::put_varint(out, url.depth.into());
-        wire::put_varint(out, url.seed.into());
+        wire::put_varint(out, now.depth.into());
+        wire::put_varint(out, now.seed.into());
         put_text(out, before.hops, url.hops);
     }
     put_text(out, before.url, url.url);
@@ -95,22 +96,25 @@ struct Difference<'a> {
     url_shared: usize,
 }
 
-fn read_after<'a>(reader: &mut Reader<'a>, before: &UrlView<'_>, flags: u8) -> Option<Difference<'a>> {
-    let domain = if flags & ANOTHER_DOMAIN != 0 { reader.fingerprint()? } else { before.domain };
-    let mut url = UrlView { domain, ..before.without_texts() };
-    if flags & ANOTHER_ORIGIN != 0 {
-        (url.origin, url.host) = (reader.fingerprint()?, reader.fingerprint()?);
+fn read_after<'a>(reader: &mut Reader<'a>, last: UrlNumbers, flags: u8) -> Option<Difference<'a>> {
+    let mut url = UrlView { numbers: last, ..UrlView::default() };
+    let now = &mut url.numbers;
+    if flags & ANOTHER_DOMAIN != 0 {
+        now.domain = reader.fingerprint()?;
     }
-    url.key = reader.fingerprint()?;
+    if flags & ANOTHER_ORIGIN != 0 {
+        (now.origin, now.host) = (reader.fingerprint()?, reader.fingerprint()?);
+    }
+    now.key = reader.fingerprint()?;
     let unusual = if flags & UNUSUAL != 0 { Some((reader.small()?, reader.u8()?)) } else { None };
-    url.sequence = reader.delta(before.sequence)?;
-    url.priority = reader.u8()?;
-    (url.rank, url.attempts) = unusual.unwrap_or((u16::from(url.priority) + 1, 0));
-    url.via = reader.delta(before.via)?;
-    url.forced = flags & FORCED != 0;
+    now.sequence = reader.delta(last.sequence)?;
+    now.priority = reader.u8()?;
+    (now.rank, now.attempts) = unusual.unwrap_or((u16::from(now.priority) + 1, 0));
+    now.via = reader.delta(last.via)?;
+    now.forced = flags & FORCED != 0;
     let mut hops_shared = None;
     if flags & ANOTHER_WAY != 0 {
-        (url.depth, url.seed) = (reader.small()?, reader.small()?);
+        (now.depth, now.seed) = (reader.small()?, reader.small()?);
         hops_shared = Some(reader.small()?);
         url.hops = reader.sized()?;
     }
@@ -126,14 +130,14 @@ fn read_after<'a>(reader: &mut Reader<'a>, before: &UrlView<'_>, flags: u8) -> O
 /// Reads a URL that is alone; `None` for what [`put_alone`] cannot have written.
 pub(super) fn read_alone<'a>(reader: &mut Reader<'a>) -> Option<UrlView<'a>> {
     let flags = reader.u8().filter(|flags| flags & !FLAGS == 0)?;
-    let read = read_after(reader, &UrlView::default(), flags)?;
+    let read = read_after(reader, UrlNumbers::default(), flags)?;
     (read.hops_shared.unwrap_or(0) == 0 && read.url_shared == 0).then_some(read.url)
 }
 
 /// The URL before the one that is written or read next; blank at first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Front {
-    numbers: UrlView<'static>,
+    numbers: UrlNumbers,
     hops: Vec<u8>,
     url: Vec<u8>,
     recrawl: Vec<u8>,
@@ -149,7 +153,7 @@ impl Front {
 
     /// Blank again.
     pub(super) fn clear(&mut self) {
-        self.numbers = UrlView::default();
+        self.numbers = UrlNumbers::default();
         self.hops.clear();
         self.url.clear();
         self.recrawl.clear();
@@ -158,14 +162,14 @@ impl Front {
 
     /// The URL that was written or read last.
     pub(super) fn get(&self) -> UrlView<'_> {
-        UrlView { hops: &self.hops, url: &self.url, recrawl: &self.recrawl, ..self.numbers }
+        UrlView { numbers: self.numbers, hops: &self.hops, url: &self.url, recrawl: &self.recrawl }
     }
 
     /// Appends `url`.
     pub(super) fn put(&mut self, out: &mut Vec<u8>, url: &UrlView<'_>) {
         let flags = if std::mem::take(&mut self.anew) { ANEW } else { 0 };
         put_after(out, &self.get(), url, flags);
-        self.numbers = url.without_texts();
+        self.numbers = url.numbers;
         for (mine, text) in [(&mut self.hops, url.hops), (&mut self.url, url.url), (&mut self.recrawl, url.recrawl)] {
             mine.clear();
             mine.extend_from_slice(text);
@@ -178,8 +182,8 @@ impl Front {
         if flags & ANEW != 0 {
             self.clear();
         }
-        let read = read_after(reader, &self.get(), flags)?;
-        self.numbers = read.url.without_texts();
+        let read = read_after(reader, self.numbers, flags)?;
+        self.numbers = read.url.numbers;
         let hops_shared = read.hops_shared.unwrap_or(self.hops.len());
         for (mine, same, rest) in
             [(&mut self.hops, hops_shared, read.url.hops), (&mut self.url, read.url_shared, read.url.url)]
@@ -214,27 +218,31 @@ mod tests {
     }
 
     fn urls() -> Vec<UrlView<'static>> {
-        let plain = UrlView {
+        let of = Fingerprint::from_bits;
+        let numbers = UrlNumbers {
             rank: 3,
             sequence: 70,
-            key: Fingerprint::from_bits(1),
-            origin: Fingerprint::from_bits(2),
-            host: Fingerprint::from_bits(3),
-            domain: Fingerprint::from_bits(4),
+            key: of(1),
+            origin: of(2),
+            host: of(3),
+            domain: of(4),
             priority: 2,
             depth: 3,
             seed: 9,
             via: u64::MAX,
-            hops: b"LLR",
-            url: b"https://a.example/one/two",
-            ..UrlView::default()
+            ..UrlNumbers::default()
         };
-        let next = UrlView { sequence: 69, via: 0, url: b"https://a.example/one/three", ..plain };
-        let other = UrlView { origin: Fingerprint::from_bits(7), url: b"https://b.example/", ..next };
-        let domain = UrlView { domain: Fingerprint::from_bits(8), host: Fingerprint::from_bits(9), ..other };
-        let again = UrlView { rank: 0, attempts: 3, sequence: u64::MAX, ..domain };
-        let forced = UrlView { forced: true, hops: b"", depth: u16::MAX, seed: u32::MAX, url: b"", ..plain };
-        let due = UrlView { recrawl: b"its time has come", forced: true, ..next };
+        let plain = UrlView { numbers, hops: b"LLR", url: b"https://a.example/one/two", recrawl: b"" };
+        let numbers = UrlNumbers { sequence: 69, via: 0, ..numbers };
+        let next = UrlView { numbers, url: b"https://a.example/one/three", ..plain };
+        let due = UrlView { numbers: UrlNumbers { forced: true, ..numbers }, recrawl: b"its time has come", ..next };
+        let numbers = UrlNumbers { origin: of(7), ..numbers };
+        let other = UrlView { numbers, url: b"https://b.example/", ..next };
+        let numbers = UrlNumbers { domain: of(8), host: of(9), ..numbers };
+        let domain = UrlView { numbers, ..other };
+        let again = UrlView { numbers: UrlNumbers { rank: 0, attempts: 3, sequence: u64::MAX, ..numbers }, ..other };
+        let numbers = UrlNumbers { forced: true, depth: u16::MAX, seed: u32::MAX, ..plain.numbers };
+        let forced = UrlView { numbers, hops: b"", url: b"", recrawl: b"" };
         vec![plain, next, due, other, domain, again, forced, UrlView::default(), plain]
     }
 

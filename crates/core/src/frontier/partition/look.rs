@@ -63,8 +63,8 @@ impl Partition {
         while cursor.taken < urls {
             let next = base.read_url(cursor.spot)?;
             let url = base.url();
-            if (url.domain, url.origin) != (host.domain, host.origin) {
-                let found = format!("one of {:016x}", url.origin.bits());
+            if url.host() != host {
+                let found = format!("one of {:016x}", url.numbers.origin.bits());
                 let expected = format!("a URL of origin {:016x}", host.origin.bits());
                 return Err(Error::damaged(&path, cursor.spot.offset, expected, found));
             }

@@ -108,8 +108,7 @@ impl<'a> Output<'a> {
                 self.record.extend_from_slice(record);
             }
             Entry::Url(url) => {
-                let host = HostKey { domain: url.domain, origin: url.origin };
-                self.group(host)?.urls += 1;
+                self.group(url.host())?.urls += 1;
                 self.writer.url(&url)?;
             }
         }

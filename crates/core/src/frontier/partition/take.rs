@@ -304,8 +304,8 @@ impl Take {
         for _ in 0..count {
             let next = base.read_url(cursor.spot)?;
             let url = base.url();
-            if (url.domain, url.origin) != (from.host.domain, from.host.origin) {
-                let found = format!("one of {:016x}", url.origin.bits());
+            if url.host() != from.host {
+                let found = format!("one of {:016x}", url.numbers.origin.bits());
                 let expected = format!("a URL of origin {:016x}", from.host.origin.bits());
                 return Err(Error::damaged(&self.path, cursor.spot.offset, expected, found));
             }

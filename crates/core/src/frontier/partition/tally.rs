@@ -28,7 +28,7 @@ pub(super) fn tally(frame: &[u8], domains: &mut Tallies) -> std::result::Result<
     let mut entries = Entries::default();
     while entries.advance(frame)? {
         match entries.entry(frame)? {
-            Entry::Url(url) => domains.entry(url.domain).or_default().urls += 1,
+            Entry::Url(url) => domains.entry(url.numbers.domain).or_default().urls += 1,
             Entry::Domain { domain, totals } => domains.entry(domain).or_default().totals.add(&totals),
             Entry::Record { .. } => {}
         }

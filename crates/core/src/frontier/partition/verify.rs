@@ -204,9 +204,9 @@ impl Partition {
             let next = base.read_url(spot)?;
             let url = base.url();
             let order = url.order();
-            if (url.domain, url.origin) != (host.domain, host.origin) || walk.last.is_some_and(|last| last >= order) {
+            if url.host() != host || walk.last.is_some_and(|last| last >= order) {
                 let expected = format!("URLs of origin {:016x} in order", host.origin.bits());
-                let found = format!("one of {:016x}, or out of order", url.origin.bits());
+                let found = format!("one of {:016x}, or out of order", url.numbers.origin.bits());
                 return Err(Error::damaged(walk.path, next.offset, expected, found));
             }
             walk.last = Some(order);

@@ -1,7 +1,7 @@
 //! Budgets of domains that follow from who links to them, given out in rounds.
 //!
 //! A domain is linked to by other domains, its *supporters*; they are counted once each, by the owner of the frontier
-//! ([`Frontier::support`]). In a round a domain may have so many pages as its supporters are worth
+//! ([`Frontier::support`]). In a round a domain may have this many pages as its supporters are worth
 //! ([`RoundBudgets::pages`]): the least where none is known, the most for the domains with most of them and for those
 //! of the seeds, and linear in between. What exceeds that rests: it stays where it is, in memory or on disk, and no
 //! take looks at it, until the next round gives every domain as much again. Nothing is dropped for it, and nothing is

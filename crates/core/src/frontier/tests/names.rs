@@ -210,7 +210,7 @@ fn a_host_of_another_shard_is_asked_by_each_machine_so_much_more_seldom() {
         is_foreign: true,
         politeness: *crawl.frontier.queues.pacing.politeness(),
     };
-    // machines, and the delays that lie between two requests of each, from the moment on at which there are so many
+    // machines, and the delays that are between two requests of each, from the moment on at which there are so many
     let mut at = now;
     for (machines, delays) in [(1, 1), (3, 3), (2, 2)] {
         ledger.set_machines(machines);

@@ -386,7 +386,7 @@ impl Admission {
             return Ok(false);
         }
         let newest = self.container.newest(url.key, &url.url)?;
-        // a frame has links of its own, which a rendering of it may find
+        // a frame has its own links, which a rendering of it may find
         let is_frame = |newest: &KeyRecord| newest.mime.eq_ignore_ascii_case("text/html");
         let is_it = |newest: &KeyRecord| newest.of_rendering && newest.status < 400 && !newest.truncated;
         Ok(newest.is_some_and(|newest| is_it(&newest) && !is_frame(&newest)))

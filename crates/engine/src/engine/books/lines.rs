@@ -66,7 +66,7 @@ impl Books {
         })
     }
 
-    /// A lookup that brought no address has a line of its own: no URL of its host may ever get one with a reason.
+    /// A lookup that brought no address has its own line: no URL of its host may ever get one with a reason.
     pub(crate) fn log_unresolved(&mut self, now: Time, name: &str, failure: Failure, worker: u32) -> Result<()> {
         self.crawl_log.push(&LogLine {
             time: now,

@@ -25,7 +25,7 @@ use crate::web::pattern::pattern;
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
 
-/// Lines of the logs reach readers after so long at the latest, and survive a kill from then on.
+/// Lines of the logs reach readers after this long at the latest, and survive a kill from then on.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 /// The books.

@@ -93,7 +93,7 @@ struct Inventory<'a> {
 
 impl Inventory<'_> {
     fn relative(&self, path: &Path) -> PathBuf {
-        path.strip_prefix(self.dir).expect("it lies in the directory").to_owned()
+        path.strip_prefix(self.dir).expect("it is in the directory").to_owned()
     }
 
     fn add(&mut self, path: &Path, bytes: u64, kind: FileKind) {

@@ -1,4 +1,4 @@
-//! The end of a crawl of which only hosts are left that never answered: it waits for them for a while of its own, not
+//! The end of a crawl of which only hosts are left that never answered: it waits for them for a separate time, not
 //! for as long as it takes to give a host up.
 //!
 //! The while begins when nothing else is left, and again when anything else comes up. After it the crawl stops in good

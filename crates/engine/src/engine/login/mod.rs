@@ -32,7 +32,7 @@ use crate::frontier::{BACKOFF_MAX, HostId, Provenance, QueuedUrl};
 use crate::web::cookies::{CookieField, CookieJars};
 use crate::web::url::CanonicalUrl;
 
-/// A page that waits for a login is looked at again after so long.
+/// A page that waits for a login is looked at again after this long.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Time before a login is tried again that was not answered; each time four times as long.
 const UNREACHED_WAIT: Duration = Duration::from_secs(15);

@@ -16,8 +16,8 @@
 //!
 //! Every request of the page comes here as an [`Ask`] and is judged like any URL ([`asks`]): http and https only, the
 //! excluding rules of the scope, the budget of the page's domain, robots.txt, addresses. What is let through is a
-//! *requisite* of the page: a request by the same executor, under the same guard, at a pace of its own
-//! ([`RequisitePace`]). Its answer is archived as an exchange of its own when it comes, and handed to the page. One URL
+//! *requisite* of the page: a request by the same executor, under the same guard, at its own pace
+//! ([`RequisitePace`]). Its answer is archived as its own exchange when it comes, and handed to the page. One URL
 //! is asked for once at a time, however many pages wait for it.
 //!
 //! # What holds over a crash

@@ -301,7 +301,7 @@ impl Controller {
             return;
         };
         let (workers, from) = (self.workers as f64, trial.from as f64);
-        // by so many times the rate has changed; and the workers that the larger rate needs without a queue
+        // by this many times the rate has changed; and the workers that the larger rate needs without a queue
         let by_time = workers / from / ended.stretch(&trial.before);
         let flow = ended.flow(&trial.before);
         let rate = match flow {

@@ -26,7 +26,7 @@ const SLOW_FACTOR: f64 = 2.0;
 const SLOW_MIN: Duration = Duration::from_millis(30);
 /// Factor by which the estimate of the median moves with an answer.
 const STEP: f64 = 1.05;
-/// A first contact is slow after so long: most hosts that answer have done so by then.
+/// A first contact is slow after this long: most hosts that answer have done so by then.
 const STRANGER_SLOW_AFTER: Duration = Duration::from_millis(250);
 /// Bounds of the estimate.
 const USUAL_S: (f64, f64) = (0.001, 60.0);

@@ -1,6 +1,6 @@
 //! Replay: what the archive holds beyond the last checkpoint is done again, from the archive.
 //!
-//! After a kill the stores stand at the last checkpoint, but the value files hold the pages that were stored since.
+//! After a kill the stores are at the last checkpoint, but the value files hold the pages that were stored since.
 //! Each of them is recovered: its key record is appended again, the outcome table is asked as if the page had just
 //! come, its links are admitted, and its URL joins the replayed set, from which it is taken when the URL is met on its
 //! way, at its dequeue or when it is dropped; until then its page is counted against the budgets of its host all the

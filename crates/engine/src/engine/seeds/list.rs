@@ -317,5 +317,5 @@ fn copy_again(disk: &Disk, file: &DiskFile, end: u64) -> Result<()> {
     }
     copy.sync()?;
     disk.rename(&aside, path)?;
-    disk.sync_dir(path.parent().expect("the list lies in a directory"))
+    disk.sync_dir(path.parent().expect("the list is in a directory"))
 }

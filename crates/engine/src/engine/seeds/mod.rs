@@ -14,7 +14,7 @@
 //!
 //! In a crawl of several shards the list is the crawl's, one directory up, and has one writer, which is no shard: the
 //! process appends to it, and syncs it before any shard hears of it. So numbers are those of the whole crawl. A shard
-//! opens it to read, admits the seeds that it owns, and notes in fates of its own what becomes of whatever it fetches.
+//! opens it to read, admits the seeds that it owns, and notes in its own fates what becomes of whatever it fetches.
 //!
 //! Memory is some ten to fifty bytes a seed, whatever its URL: where its record is and how it is, its place in an
 //! `index` and, with a fallback, in another one. Texts are read from the file when they are needed. Readers beside a

@@ -398,7 +398,7 @@ impl AdmissionSink {
         Ok(())
     }
 
-    /// A URL that passed the stores. A host that is active has answers of its own, which are not older.
+    /// A URL that passed the stores. A host that is active has its own answers, which are not older.
     fn arrive(&mut self, url: QueuedUrl, mut known: Known, addresses: Option<&Addresses>) -> Result<()> {
         if self.frontier.active().knows(url.origin) {
             return self.frontier.push(url, self.now);

@@ -70,7 +70,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Reads the page. One that hangs, or goes elsewhere whenever it is asked, has its scripts ended and starts no more.
+    /// Reads the page. One that hangs, or goes elsewhere whenever it is asked, has its scripts ended and starts none.
     pub(super) async fn harvest(&self) -> Result<Harvest, RenderFailure> {
         let (dom_max, links_max) = (self.page.options.dom_max, self.page.options.links_max);
         let expression = format!("harvest({dom_max}, {links_max})");
