@@ -191,7 +191,7 @@ fn tags(html: &[u8]) -> usize {
 }
 
 fn findings(processor: &mut Processor, page: &Page, scope: &Scope) -> usize {
-    let purpose = Purpose::Page { depth: 1, hops: &Hops::default() };
+    let purpose = Purpose::Page { depth: 1, hops: &Hops::parse("L") };
     processor.findings(&page.url, purpose, &page.response, scope).links.len()
 }
 

@@ -312,7 +312,8 @@ impl Scan<'_> {
         self.start += self.at as u64;
         self.at = 0;
         // no more than is left: most scans are of a few records, and a buffer is filled with zeros before it is read to
-        let left = usize::try_from(self.end.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        let end = self.end.min(self.keys.file.len()?);
+        let left = usize::try_from(end.saturating_sub(self.start)).unwrap_or(usize::MAX);
         self.buffer.resize(left.clamp(count, SCAN_BYTES), 0);
         let got = self.keys.file.read_at(&mut self.buffer, self.start)?;
         self.buffer.truncate(got);

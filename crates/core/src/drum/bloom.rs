@@ -74,7 +74,6 @@ impl Bloom {
         };
         let first = bloom.plan_slice();
         bloom.slices.extend(first);
-        bloom.slices.iter_mut().for_each(|slice| slice.blocks.claim_all());
         bloom.attend_at = bloom.slices[0].keys_max / 2;
         bloom
     }

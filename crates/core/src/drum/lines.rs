@@ -8,9 +8,8 @@ use memmap2::MmapMut;
 /// Words of 64 bits in a cache line.
 pub(super) const WORDS: usize = 8;
 const LINE_BYTES: usize = WORDS * 8;
-/// A huge page, and the smallest one.
+/// A huge page.
 pub(super) const HUGE_PAGE_BYTES: usize = 2 << 20;
-const PAGE_BYTES: usize = 4 << 10;
 
 /// The content of a line.
 pub(super) type CacheLine = [u64; WORDS];
@@ -53,11 +52,6 @@ impl CacheLines {
             // a read would be given the page of zeros that all share
             *std::hint::black_box(byte) = 0;
         }
-    }
-
-    /// Makes the system give all pages of lines that were never set.
-    pub(crate) fn claim_all(&mut self) {
-        (0..self.0.len()).step_by(PAGE_BYTES).for_each(|offset| self.claim(offset));
     }
 
     /// Some word of the line at `index`: enough to bring it into the cache.

@@ -11,6 +11,9 @@ use crate::fingerprint::Fingerprint;
 
 use super::lines::{CacheLines, WORDS, place_among};
 
+/// Sets whose values are in memory together.
+const SEGMENT_SETS: usize = 16;
+
 /// A map of bounded size that forgets what was not used for long.
 ///
 /// The fingerprint 0 is never remembered: it marks an empty place.
@@ -18,8 +21,9 @@ use super::lines::{CacheLines, WORDS, place_among};
 pub struct Lru<V> {
     /// The keys of a set in a line, the last used one first; 0 where there is none.
     keys: CacheLines,
-    /// Their values, in the same order; values without content are one place for all.
-    values: Vec<Option<V>>,
+    /// Their values, in the same order, in segments, each of which is empty until one of its keys
+    /// comes; values without content are one place for all.
+    values: Vec<Vec<Option<V>>>,
     sets: usize,
 }
 
@@ -27,10 +31,11 @@ impl<V> Lru<V> {
     /// Room for `entries_max` keys, rounded up to a multiple of eight; with none, nothing is ever found.
     pub(crate) fn new(entries_max: usize) -> Self {
         let sets = entries_max.min(1 << 30).div_ceil(WORDS);
-        let values = if size_of::<V>() == 0 { 1 } else { sets * WORDS };
-        let mut keys = CacheLines::new(sets);
-        keys.claim_all();
-        Lru { keys, values: (0..values).map(|_| None).collect(), sets }
+        let values = match size_of::<V>() {
+            0 => vec![vec![None]],
+            _ => std::iter::repeat_with(Vec::new).take(sets.div_ceil(SEGMENT_SETS)).collect(),
+        };
+        Lru { keys: CacheLines::new(sets), values, sets }
     }
 
     /// The value of `key`, which counts as a use.
@@ -55,9 +60,8 @@ impl<V> Lru<V> {
     pub(crate) fn trim(&mut self, key: Fingerprint, bytes_max: usize, bytes_of: impl Fn(&V) -> usize) {
         let Some(set) = self.set(key).filter(|_| size_of::<V>() > 0) else { return };
         let mut keys = self.keys.get(set);
-        let values = &mut self.values[set * WORDS..(set + 1) * WORDS];
         let mut kept = 0;
-        for (key, place) in keys.iter_mut().zip(values) {
+        for (key, place) in keys.iter_mut().zip(self.places(set)) {
             let bytes = place.as_ref().map_or(0, &bytes_of);
             if bytes > bytes_max - kept {
                 (*key, *place) = (0, None);
@@ -90,11 +94,21 @@ impl<V> Lru<V> {
         });
         self.keys.set(set, &moved);
         if size_of::<V>() == 0 {
-            return &mut self.values;
+            return &mut self.values[0];
         }
-        let values = &mut self.values[set * WORDS..(set + 1) * WORDS];
+        let values = self.places(set);
         values[..=at].rotate_right(1);
         values
+    }
+
+    /// The places of the values of `set`.
+    #[inline]
+    fn places(&mut self, set: usize) -> &mut [Option<V>] {
+        let segment = &mut self.values[set / SEGMENT_SETS];
+        if segment.is_empty() {
+            segment.resize_with(SEGMENT_SETS * WORDS, || None);
+        }
+        &mut segment[set % SEGMENT_SETS * WORDS..][..WORDS]
     }
 }
 

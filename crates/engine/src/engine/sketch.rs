@@ -74,7 +74,8 @@ impl Sketch {
     /// Adds one to the count of `hash`, and says what it is now.
     pub(crate) fn count(&mut self, hash: u64) -> u32 {
         if self.cells.is_empty() {
-            self.cells.resize(CELLS, 0);
+            // zeros that the system gives when they are touched
+            self.cells = vec![0; CELLS];
         }
         let places = places(hash);
         let least = self.least(places);

@@ -114,8 +114,8 @@ pub enum StartError {
 /// An answer with the place that its body has in the memory for large ones.
 #[derive(Debug)]
 pub struct Arrived {
-    /// The answer.
-    pub fetched: Fetched,
+    /// The answer: not in the queue itself, which has room for one of every request in progress.
+    pub fetched: Box<Fetched>,
     /// The engine that asked.
     pub reply: ReplyTo,
     /// Its place, to be kept as long as the body or the records that are made of it are in memory.

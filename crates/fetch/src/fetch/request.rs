@@ -33,7 +33,7 @@ pub(super) async fn run(shared: Arc<Shared>, Addressed { job, reply }: Addressed
     match result {
         Ok((response, place)) => {
             // a receiver that is gone means that the process ends
-            drop(shared.answers.send(Arrived { fetched: Fetched { job, response }, reply, place }));
+            drop(shared.answers.send(Arrived { fetched: Box::new(Fetched { job, response }), reply, place }));
         }
         Err(NoAnswer::Failed(cause, detail)) => {
             let duration = clock.elapsed();

@@ -47,7 +47,7 @@ impl ProcessPool {
 fn work(mut processor: Processor, places: &FindingsSemaphore, answers: &Receiver<Arrived>) {
     for Arrived { fetched, reply, place } in answers {
         let url = fetched.job.url.as_str().to_owned();
-        let process = || processor.process_for(reply.engine(), fetched);
+        let process = || processor.process_for(reply.engine(), *fetched);
         let processed = Fault::catch(|| format!("processing {url} panicked"), process);
         reply.send(processed.map(|mut processed| {
             processed.permits.hold(place);

@@ -5,11 +5,12 @@ use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 /// Appends an attribute value as a browser sees it: references decoded, line ends unified, U+FFFD for what is no UTF-8
 /// and for NUL.
 pub fn push_value(value: &[u8], out: &mut String) {
-    let text = String::from_utf8_lossy(value);
-    if memchr::memchr3(b'&', b'\r', b'\0', value).is_none() {
-        out.push_str(&text);
+    let is_plain = memchr::memchr3(b'&', b'\r', b'\0', value).is_none();
+    if is_plain && let Ok(text) = str::from_utf8(value) {
+        out.push_str(text);
         return;
     }
+    let text = String::from_utf8_lossy(value);
     let mut rest = &*text;
     while let Some(at) = memchr::memchr3(b'&', b'\r', b'\0', rest.as_bytes()) {
         out.push_str(&rest[..at]);

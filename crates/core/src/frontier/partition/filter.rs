@@ -16,8 +16,10 @@ const BIT_BITS: usize = 9;
 /// A set that may say yes wrongly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::frontier) struct Filter {
-    /// Whole lines.
+    /// Whole lines; nothing as long as nothing was inserted, since most partitions of a small crawl stay empty.
     words: Vec<u64>,
+    /// Number of words when there are any.
+    length: usize,
 }
 
 /// The key of a domain in a filter, apart from those of origins.
@@ -28,7 +30,7 @@ pub(in crate::frontier) fn domain_key(domain: Fingerprint) -> Fingerprint {
 impl Filter {
     /// An empty filter of about `bytes`.
     pub(in crate::frontier) fn with_bytes(bytes: usize) -> Self {
-        Filter { words: vec![0; bytes.div_ceil(8 * LINE_WORDS).max(1) * LINE_WORDS] }
+        Filter { words: Vec::new(), length: bytes.div_ceil(8 * LINE_WORDS).max(1) * LINE_WORDS }
     }
 
     /// An empty filter for `keys`, of at most `bytes_max`.
@@ -37,7 +39,7 @@ impl Filter {
     }
 
     fn probes(&self, key: Fingerprint) -> [(usize, u64); PROBES] {
-        let lines = (self.words.len() / LINE_WORDS) as u64;
+        let lines = (self.length / LINE_WORDS) as u64;
         let hash = key.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // Another multiplication for the bits, so that keys of a line do not share them.
         let line = ((u128::from(hash) * u128::from(lines)) >> 64) as usize * LINE_WORDS;
@@ -49,11 +51,16 @@ impl Filter {
     }
 
     pub(in crate::frontier) fn insert(&mut self, key: Fingerprint) {
-        if !self.words.is_empty() {
-            for (word, bit) in self.probes(key) {
-                self.words[word] |= bit;
-            }
+        if self.length > 0 {
+            let probes = self.probes(key);
+            let words = self.words_mut();
+            probes.into_iter().for_each(|(word, bit)| words[word] |= bit);
         }
+    }
+
+    fn words_mut(&mut self) -> &mut [u64] {
+        self.words.resize(self.length, 0);
+        &mut self.words
     }
 
     /// Returns whether `key` may have been inserted. An empty default filter holds nothing.
@@ -63,19 +70,23 @@ impl Filter {
 
     /// Adds everything of `other`; of another size, it makes this one say yes to all.
     pub(in crate::frontier) fn join(&mut self, other: &Filter) {
-        if self.words.len() == other.words.len() {
-            self.words.iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs);
-        } else if other.words.iter().any(|&word| word != 0) {
-            self.words.fill(u64::MAX);
+        if other.is_clear() {
+            return;
+        }
+        match self.length == other.length {
+            true => self.words_mut().iter_mut().zip(&other.words).for_each(|(mine, theirs)| *mine |= theirs),
+            false => self.words_mut().fill(u64::MAX),
         }
     }
 
     pub(in crate::frontier) fn is_clear(&self) -> bool {
-        self.words.iter().all(|&word| word == 0)
+        self.words.is_empty()
     }
 
     pub(in crate::frontier) fn to_bytes(&self) -> Vec<u8> {
-        self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.resize(8 * self.length, 0);
+        bytes
     }
 
     pub(in crate::frontier) fn from_bytes(bytes: &[u8]) -> Self {
@@ -83,7 +94,11 @@ impl Filter {
         let mut words: Vec<u64> = bytes.chunks(8).map(word).collect();
         // Anything else was not written by us: it may hold everything.
         words.resize(words.len().next_multiple_of(LINE_WORDS), u64::MAX);
-        Filter { words }
+        let length = words.len();
+        if words.iter().all(|&word| word == 0) {
+            words.clear();
+        }
+        Filter { words, length }
     }
 }
 

@@ -262,8 +262,8 @@ fn base_url(page: &CanonicalUrl, base: Option<&str>) -> Option<Url> {
 
 /// A reference without its fragment. A blank before the `#` would be at the end then, and cut: such a one stays whole.
 fn without_fragment(value: &str) -> &str {
-    match value.split_once('#') {
-        Some((before, _)) if !before.ends_with(|c| c <= ' ') => before,
+    match memchr::memchr(b'#', value.as_bytes()) {
+        Some(at) if !value[..at].ends_with(|c| c <= ' ') => &value[..at],
         _ => value,
     }
 }
