@@ -85,7 +85,8 @@ impl Shortcut {
         loop {
             if let Some(after) = rest.strip_prefix("../") {
                 rest = after;
-                let above = directory[..directory.len() - 1].rfind('/');
+                // segments are short: a loop is faster than a search that prepares itself
+                let above = directory.as_bytes()[..directory.len() - 1].iter().rposition(|&byte| byte == b'/');
                 directory = &directory[..above.map_or(directory.len().min(1), |slash| slash + 1)];
             } else if let Some(after) = rest.strip_prefix("./") {
                 rest = after;

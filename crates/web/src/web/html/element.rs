@@ -47,10 +47,8 @@ impl Element {
             return None;
         }
         let mut buffer = [0; ELEMENT_BYTES_MAX];
-        let lower = &mut buffer[..name.len()];
-        lower.copy_from_slice(name);
-        lower.make_ascii_lowercase();
-        Some(match &*lower {
+        buffer.iter_mut().zip(name).for_each(|(lower, byte)| *lower = byte.to_ascii_lowercase());
+        Some(match &buffer[..name.len()] {
             b"a" | b"area" => Element::Anchor,
             b"link" => Element::Link,
             b"base" => Element::Base,

@@ -19,10 +19,14 @@ const SEGMENTS_COMPARED: usize = 16;
 /// Returns what makes `url` one of a trap, where a path may have `segments_max` segments, and each of these, as each
 /// name of a query parameter, may come `repeated_max` times.
 pub(super) fn trap(url: &CanonicalUrl, segments_max: usize, repeated_max: usize) -> Option<Trap> {
-    let (path, query) = url.path_and_query().split_once('?').unwrap_or((url.path(), ""));
-    let path = path.strip_prefix('/').unwrap_or(path);
-    let path = path.strip_suffix('/').unwrap_or(path);
-    let slashes = memchr::memchr_iter(b'/', path.as_bytes()).count();
+    let whole = url.path_and_query().as_bytes();
+    let (path, query) = match memchr::memchr(b'?', whole) {
+        Some(at) => (&whole[..at], &url.path_and_query()[at + 1..]),
+        None => (whole, ""),
+    };
+    let path = path.strip_prefix(b"/").unwrap_or(path);
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let slashes = memchr::memchr_iter(b'/', path).count();
     if slashes >= segments_max.max(1) && !path.is_empty() {
         return Some(Trap::Segments);
     }
@@ -32,12 +36,16 @@ pub(super) fn trap(url: &CanonicalUrl, segments_max: usize, repeated_max: usize)
     has_repeated_parameter(query, repeated_max).then_some(Trap::RepeatedParameter)
 }
 
-fn has_repeated_segment(path: &str, number: usize, repeated_max: usize) -> bool {
+fn has_repeated_segment(path: &[u8], number: usize, repeated_max: usize) -> bool {
+    let segments = path.split(|&byte| byte == b'/');
     if number <= SEGMENTS_COMPARED {
-        let times = |wanted: &str| path.split('/').filter(|segment| *segment == wanted).count();
-        return path.split('/').any(|segment| times(segment) > repeated_max);
+        let mut compared: [&[u8]; SEGMENTS_COMPARED] = [&[]; SEGMENTS_COMPARED];
+        compared.iter_mut().zip(segments).for_each(|(place, segment)| *place = segment);
+        let compared = &compared[..number];
+        let times = |wanted: &[u8]| compared.iter().filter(|segment| **segment == wanted).count();
+        return compared.iter().any(|segment| times(segment) > repeated_max);
     }
-    let mut segments: Vec<&str> = path.split('/').collect();
+    let mut segments: Vec<&[u8]> = segments.collect();
     segments.sort_unstable();
     segments.chunk_by(|a, b| a == b).any(|same| same.len() > repeated_max)
 }
