@@ -17,16 +17,20 @@
 //!
 //! `benches/crawl/README.md` says how to install the peers, and what each of them does and leaves out.
 
+use std::cell::OnceCell;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use crawler::simweb::SimWeb;
+use url::Url;
 
 mod files;
 mod filled;
+mod floor;
 mod options;
 mod own;
 mod pace;
@@ -50,6 +54,8 @@ struct Target {
     /// Keeps the files served, where it is some.
     files: Option<Arc<FileServer>>,
     seeds: Vec<String>,
+    /// The URLs of all pages, for those who are given them; found when they are asked for.
+    urls: OnceCell<String>,
 }
 
 impl Target {
@@ -61,17 +67,33 @@ impl Target {
         let start = |coding: &Coding| {
             let suffix = if options.codings.len() > 1 { coding.suffix() } else { "" };
             if let Some(seeds) = &served {
-                return Ok(Target { suffix, web: None, files: None, seeds: seeds.clone() });
+                return Ok(Target { suffix, web: None, files: None, seeds: seeds.clone(), urls: OnceCell::new() });
             }
             if let Some(files) = &files {
                 let seeds = vec![files.root(*coding == Coding::Gzip)];
-                return Ok(Target { suffix, web: None, files: Some(files.clone()), seeds });
+                return Ok(Target { suffix, web: None, files: Some(files.clone()), seeds, urls: OnceCell::new() });
             }
             let web = SimWeb::start(options.web(*coding)).context("cannot start the synthetic web")?;
             let seeds = web.seeds();
-            Ok(Target { suffix, web: Some(web), files: None, seeds })
+            Ok(Target { suffix, web: Some(web), files: None, seeds, urls: OnceCell::new() })
         };
         options.codings.iter().map(start).collect()
+    }
+
+    /// The URLs of all pages, one per line, by a crawl of this build.
+    fn urls(&self, options: &Options, scratch: &Path) -> Result<&str> {
+        if self.urls.get().is_none() {
+            let (_, crawler) = crawlers(options).swap_remove(0);
+            let urls = own::urls(&crawler, options, self, scratch)?;
+            let _ = self.urls.set(urls);
+        }
+        self.urls.get().map(String::as_str).context("they were just found")
+    }
+
+    /// The address of the site's server.
+    fn server(&self) -> Result<SocketAddr> {
+        let seed = Url::parse(self.seeds.first().context("there is a seed")?)?;
+        seed.socket_addrs(|| None)?.into_iter().find(SocketAddr::is_ipv4).context("the server is on loopback")
     }
 
     /// Says how much of what was served since the last call was in gzip, where that is known.
@@ -84,6 +106,10 @@ impl Target {
 
 fn main() -> Result<()> {
     let options = Options::parse();
+    if let (Some(list), Some(server)) = (&options.floor, options.server) {
+        println!("{}", floor::run(list, server, options.connections)?);
+        return Ok(());
+    }
     let targets = Target::start_all(&options)?;
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("{}; load average {}", options.title(), load.trim());

@@ -1,6 +1,7 @@
 //! Options of the command line, and the synthetic web that they mean.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -106,6 +107,11 @@ pub struct Options {
     /// The peers that take part, by their programs [default: all that are found].
     #[arg(long, value_delimiter = ',', value_name = "PROGRAM")]
     pub peers: Vec<String>,
+    /// Is the floor itself: gets the URLs of a file from `--server`.
+    #[arg(long, value_name = "FILE", requires = "server", hide = true)]
+    pub floor: Option<PathBuf>,
+    #[arg(long, value_name = "ADDRESS", hide = true)]
+    pub server: Option<SocketAddr>,
     /// Given by cargo.
     #[arg(long, hide = true)]
     bench: bool,

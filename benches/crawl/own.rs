@@ -107,6 +107,20 @@ pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option
     Ok(Run { measured, pages, bytes_received: snapshot.statistics.bytes_received, bytes_on_disk, samples, waits })
 }
 
+/// The URLs of all pages, one per line.
+pub fn urls(crawler: &Crawler, options: &Options, target: &Target, scratch: &Path) -> Result<String> {
+    let dir = tempfile::tempdir_in(scratch)?;
+    fs::write(dir.path().join("seeds.txt"), target.seeds.join("\n"))?;
+    fs::write(dir.path().join("crawler.toml"), config(options, target, 1)?)?;
+    let crawled = command(&crawler.binary, dir.path()).output()?;
+    anyhow::ensure!(crawled.status.success(), "{}", String::from_utf8_lossy(&crawled.stderr));
+    let mut list = Command::new(&crawler.binary);
+    list.args(["list", "--dir", "crawl", "--columns", "url", "--status", "200"]).current_dir(dir.path());
+    let listed = list.output()?;
+    anyhow::ensure!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    Ok(String::from_utf8(listed.stdout)?)
+}
+
 /// The line that begins the crawl in `dir`, and goes on with it.
 fn command(binary: &Path, dir: &Path) -> Command {
     let mut command = Command::new(binary);

@@ -22,6 +22,8 @@ const SCRAPY_SPIDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/
 /// A peer.
 #[derive(Clone, Copy, Debug)]
 pub enum Peer {
+    /// One thread that is given the URLs; stores pages.
+    Floor,
     /// Threads; stores files.
     Wget2,
     /// One connection; stores a WARC.
@@ -46,29 +48,30 @@ pub fn found(options: &Options) -> Vec<Peer> {
     if options.no_peers || options.variant == Variant::Growth {
         return Vec::new();
     }
-    let mut all = vec![Peer::Wget2, Peer::WgetWarc, Peer::Spider, Peer::Scrapy];
+    let mut all = vec![Peer::Floor, Peer::Wget2, Peer::WgetWarc, Peer::Spider, Peer::Scrapy];
     if !options.is_one_site() {
-        // it takes one site, and knows no names of a synthetic web
-        all.retain(|peer| !matches!(peer, Peer::Spider));
+        // they take one site, and know no names of a synthetic web
+        all.retain(|peer| !matches!(peer, Peer::Spider | Peer::Floor));
     }
     if !options.peers.is_empty() {
         all.retain(|peer| options.peers.iter().any(|program| program == peer.program()));
     }
-    let (found, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|peer| is_there(peer.program()));
+    let (found, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|peer| peer.is_there());
     for peer in missing {
         eprintln!("left out: {}, whose program {} is not found", peer.name(), peer.program());
     }
     found
 }
 
-fn is_there(program: &str) -> bool {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&paths).any(|dir| dir.join(program).is_file())
-}
-
 impl Peer {
+    fn is_there(self) -> bool {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        matches!(self, Peer::Floor) || std::env::split_paths(&paths).any(|dir| dir.join(self.program()).is_file())
+    }
+
     pub fn name(self) -> &'static str {
         match self {
+            Peer::Floor => "floor",
             Peer::Wget2 => "wget2",
             Peer::WgetWarc => "wget --warc-file",
             Peer::Spider => "spider",
@@ -78,6 +81,7 @@ impl Peer {
 
     fn program(self) -> &'static str {
         match self {
+            Peer::Floor => "floor",
             Peer::Wget2 => "wget2",
             Peer::WgetWarc => "wget",
             Peer::Spider => "spider",
@@ -90,13 +94,22 @@ impl Peer {
         let dir = tempfile::tempdir_in(scratch)?;
         let proxy = target.web.as_ref().map(|web| format!("http://127.0.0.1:{}", web.http_port()));
         let said = File::create(dir.path().join("said"))?;
-        let mut command = Command::new(self.program());
+        let mut command = match self {
+            Peer::Floor => Command::new(std::env::current_exe()?),
+            _ => Command::new(self.program()),
+        };
         command.current_dir(dir.path()).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
         if let Some(proxy) = &proxy {
             command.env("http_proxy", proxy);
         }
         let connections = options.connections;
         match self {
+            Peer::Floor => {
+                let list = dir.path().join("urls");
+                fs::write(&list, target.urls(options, scratch)?)?;
+                command.arg("--floor").arg(list).args(["--server", &target.server()?.to_string()]);
+                command.args(["--connections", &connections.to_string()]);
+            }
             Peer::Wget2 => {
                 command.args(["--recursive", "--level=inf", "--tries=2", "--directory-prefix=files", "--no-verbose"]);
                 command.arg(format!("--max-threads={connections}")).args(&target.seeds);
@@ -130,6 +143,7 @@ impl Peer {
     /// Pages and bytes that it left in its directory, or says it got.
     fn result(self, dir: &Path) -> Result<(u64, u64)> {
         match self {
+            Peer::Floor => Ok((fs::read_to_string(dir.join("said"))?.trim().parse()?, 0)),
             Peer::Wget2 => Ok((files(&dir.join("files"))?, size_of(&dir.join("files"))?)),
             Peer::WgetWarc => responses(&dir.join("archive.warc.gz")),
             Peer::Spider => {
