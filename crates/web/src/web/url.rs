@@ -180,7 +180,7 @@ impl CanonicalUrl {
     /// The path alone, from the first `/`.
     pub fn path(&self) -> &str {
         let whole = self.path_and_query();
-        whole.split_once('?').map_or(whole, |(path, _)| path)
+        memchr::memchr(b'?', whole.as_bytes()).map_or(whole, |end| &whole[..end])
     }
 
     /// The address, where the host is one. Every spelling of it (decimal, hexadecimal) was resolved by the parser.

@@ -19,11 +19,8 @@ const SEGMENTS_COMPARED: usize = 16;
 /// Returns what makes `url` one of a trap, where a path may have `segments_max` segments, and each of these, as each
 /// name of a query parameter, may come `repeated_max` times.
 pub(super) fn trap(url: &CanonicalUrl, segments_max: usize, repeated_max: usize) -> Option<Trap> {
-    let whole = url.path_and_query().as_bytes();
-    let (path, query) = match memchr::memchr(b'?', whole) {
-        Some(at) => (&whole[..at], &url.path_and_query()[at + 1..]),
-        None => (whole, ""),
-    };
+    let path = url.path().as_bytes();
+    let query = url.path_and_query()[path.len()..].strip_prefix('?').unwrap_or_default();
     let path = path.strip_prefix(b"/").unwrap_or(path);
     let path = path.strip_suffix(b"/").unwrap_or(path);
     let slashes = memchr::memchr_iter(b'/', path).count();
