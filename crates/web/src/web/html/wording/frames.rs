@@ -1,6 +1,6 @@
 //! Elements that frame a page, by their names, roles and classes.
 
-use super::filter::Filter;
+use super::listed::Listed;
 use crate::web::tags::Attribute;
 
 /// Meanings of an element for the wording of a page.
@@ -70,7 +70,7 @@ const BEGINNINGS: [&[u8]; 11] = [
     b"ad-", b"ads-", b"adv-", b"advert", b"adsby", b"adslot", b"google-ad", b"sponsor", b"taboola", b"outbrain",
     b"promoted",
 ];
-static FILTER: Filter = Filter::of(&[&NAMES]);
+static LISTED: Listed = Listed::of(&[&NAMES]);
 
 /// True if a class or an id is one that such parts have on many sites. A name such as `with-sidebar` is the name of a
 /// part next to one: only whole names and beginnings count.
@@ -85,5 +85,5 @@ fn is_frame_name(name: &[u8]) -> bool {
     }
     let lower = &*lower;
     let begins = |start: &&[u8]| start[0] == lower[0] && lower.starts_with(start);
-    FILTER.passes(lower) && NAMES.contains(&lower) || BEGINNINGS.iter().any(begins)
+    LISTED.has(lower) || BEGINNINGS.iter().any(begins)
 }

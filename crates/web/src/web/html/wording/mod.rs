@@ -15,8 +15,8 @@
 //! One pass from tag to tag, in time linear in the document; a second one where a part that is left out is not closed,
 //! or is nearly all there is.
 
-mod filter;
 mod frames;
+mod listed;
 #[cfg(test)]
 mod tests;
 mod words;

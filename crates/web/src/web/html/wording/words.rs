@@ -1,14 +1,13 @@
 //! Words that change by themselves: names of months and weekdays, and the words of times and counters, in seven
 //! languages. Left out everywhere: where they mean something else, a change of that word alone is overlooked.
 
-use super::filter::Filter;
+use super::listed::Listed;
 
-const LISTS: [&[&[u8]]; 3] = [&MONTHS, &WEEKDAYS, &TIMES];
-static FILTER: Filter = Filter::of(&LISTS);
+static LISTED: Listed = Listed::of(&[&MONTHS, &WEEKDAYS, &TIMES]);
 
 /// True if a word, in lower case and not empty, says when something was, or counts something.
 pub(super) fn fades(word: &[u8]) -> bool {
-    FILTER.passes(word) && LISTS.iter().any(|list| list.contains(&word))
+    LISTED.has(word)
 }
 
 /// English, German, French, Spanish, Italian, Portuguese, Dutch; short forms too.
