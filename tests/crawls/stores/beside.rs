@@ -64,7 +64,7 @@ impl Crawl {
         let Output { status, stdout, stderr } = self.command(&words).output().unwrap();
         let (said, told) = (String::from_utf8(stdout).unwrap(), String::from_utf8_lossy(&stderr).into_owned());
         assert_eq!(status.code(), Some(0), "{line}\n{said}\n{told}");
-        assert!(said.ends_with('\n'), "{line} is cut: {said}");
+        assert!(said.ends_with('\n'), "{line} is cut: {said}\n{told}");
         said
     }
 

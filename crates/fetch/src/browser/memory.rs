@@ -9,6 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// Growth of the cheap figure, in bytes, after which the exact one is read again.
 const GROWTH_BYTES: u64 = 16 << 20;
 /// A tick of the kernel's times, as programs see them (`USER_HZ`).
@@ -58,6 +60,23 @@ impl Tree {
             self.known.extend(measured(pid, before.get(&pid), is_exact).map(|known| (pid, known)));
         }
         self.passed_over.retain(|pid| self.known.contains_key(pid));
+    }
+
+    /// Looks exactly while all of them are stopped: reading a hundred processes takes so long that they would take more
+    /// meanwhile.
+    pub(super) fn look_stopped(&mut self) {
+        self.signal(Signal::STOP);
+        self.look(true);
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        for member in descendants(self.root) {
+            if let Some(pid) = i32::try_from(member.pid).ok().and_then(Pid::from_raw) {
+                // one that is gone meanwhile takes nothing
+                let _ = kill_process(pid, signal);
+            }
+        }
     }
 
     /// The renderers of this moment count no more: they are of pages that are over, or of none.

@@ -212,7 +212,7 @@ impl Watch {
         self.tree.look(false);
         let mut taken = page.taken(&self.tree);
         if taken > page.memory_max {
-            self.tree.look(true);
+            self.tree.look_stopped();
             taken = page.taken(&self.tree);
         }
         page.cpu = self.tree.cpu().saturating_sub(page.cpu_before);
