@@ -155,7 +155,10 @@ fn find(store: &dyn ObjectStore, names: &Names, shard: u32, since: Since) -> Res
         let listed = Listed::of(store, names, shard)?;
         let (whole, faults) = listed.newest_whole(store, names, shard, since)?;
         tries += 1;
-        if faults.is_empty() || tries == TRIES || !listed.is_superseded(store, names, shard)? {
+        // a listing that has no manifest may have passed the place of the newest one before that was put, and come to
+        // that of the one before when it was deleted
+        let is_certain = whole.is_some() && faults.is_empty();
+        if is_certain || listed.objects.is_empty() || tries == TRIES || !listed.is_superseded(store, names, shard)? {
             faults.iter().for_each(|fault| tracing::warn!("{fault}"));
             return Ok(Found { is_any_listed: whole.is_some() || !faults.is_empty(), whole });
         }

@@ -16,6 +16,8 @@ pub(in crate::ship) struct MemoryStore {
     deleted: Mutex<BTreeMap<String, Vec<u8>>>,
     /// Names of objects that must not be deleted.
     protected: Mutex<HashSet<String>>,
+    /// The object that the next listing misses.
+    missed: Mutex<Option<String>>,
 }
 
 impl MemoryStore {
@@ -27,6 +29,11 @@ impl MemoryStore {
     /// Sets the objects that must not be deleted from now on.
     pub(crate) fn protect(&self, names: HashSet<String>) {
         *self.protected.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    /// The next listing has passed the place of this object before it was put.
+    pub(crate) fn miss(&self, name: String) {
+        *self.missed.lock().unwrap_or_else(PoisonError::into_inner) = Some(name);
     }
 
     /// Harms an object.
@@ -93,9 +100,10 @@ impl ObjectStore for MemoryStore {
 
     fn list(&self, prefix: &str, visit: &mut dyn FnMut(&str, u64)) -> Result<()> {
         let objects = self.objects();
+        let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner).take();
         objects
             .iter()
-            .filter(|(name, _)| name.starts_with(prefix))
+            .filter(|(name, _)| name.starts_with(prefix) && Some(*name) != missed.as_ref())
             .for_each(|(name, object)| visit(name, object.len() as u64));
         Ok(())
     }

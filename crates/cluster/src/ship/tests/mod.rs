@@ -343,6 +343,18 @@ fn what_is_there_already_is_not_sent_again_and_a_dying_pack_is_left() {
 }
 
 #[test]
+fn a_listing_that_misses_the_only_manifest_does_not_say_that_there_is_none() {
+    let (store, names) = (Arc::new(MemoryStore::default()), Names::default());
+    let mut owner = Owner::new(&store, &names, 5, None);
+    owner.number = 1;
+    owner.content = Content::from([("checkpoint.g000001".into(), (FileKind::Whole, 0, vec![1; 5_000]))]);
+    owner.content.iter().for_each(|(path, (_, _, bytes))| put(&owner.disk, path, bytes));
+    let manifest = owner.ship().unwrap();
+    store.miss(manifest.name(&names));
+    assert_eq!(newest(&*store, &names, SHARD).unwrap().map(|newest| newest.number), Some(1));
+}
+
+#[test]
 fn a_newer_manifest_whose_objects_are_not_all_there_does_not_count_and_damage_is_told() {
     let (store, names) = (Arc::new(MemoryStore::default()), Names::default());
     let mut owner = Owner::new(&store, &names, 5, None);
