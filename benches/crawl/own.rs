@@ -50,9 +50,7 @@ pub struct Crawler {
 /// Crawls everything into its own directory, which is removed again. With a `past`, the crawl goes on from there.
 pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option<Past>, scratch: &Path) -> Result<Run> {
     let Crawler { binary, shards } = crawler;
-    let dir = tempfile::tempdir_in(scratch)?;
-    fs::write(dir.path().join("seeds.txt"), target.seeds.join("\n"))?;
-    fs::write(dir.path().join("crawler.toml"), config(options, target, *shards)?)?;
+    let dir = prepared(options, target, *shards, scratch)?;
     if let Some(web) = &target.web {
         web.clear_log();
     }
@@ -109,9 +107,7 @@ pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option
 
 /// The URLs of all pages, one per line.
 pub fn urls(crawler: &Crawler, options: &Options, target: &Target, scratch: &Path) -> Result<String> {
-    let dir = tempfile::tempdir_in(scratch)?;
-    fs::write(dir.path().join("seeds.txt"), target.seeds.join("\n"))?;
-    fs::write(dir.path().join("crawler.toml"), config(options, target, 1)?)?;
+    let dir = prepared(options, target, 1, scratch)?;
     let crawled = command(&crawler.binary, dir.path()).output()?;
     anyhow::ensure!(crawled.status.success(), "{}", String::from_utf8_lossy(&crawled.stderr));
     let mut list = Command::new(&crawler.binary);
@@ -119,6 +115,14 @@ pub fn urls(crawler: &Crawler, options: &Options, target: &Target, scratch: &Pat
     let listed = list.output()?;
     anyhow::ensure!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     Ok(String::from_utf8(listed.stdout)?)
+}
+
+/// A directory with the seeds and the configuration of a crawl.
+fn prepared(options: &Options, target: &Target, shards: usize, scratch: &Path) -> Result<tempfile::TempDir> {
+    let dir = tempfile::tempdir_in(scratch)?;
+    fs::write(dir.path().join("seeds.txt"), target.seeds.join("\n"))?;
+    fs::write(dir.path().join("crawler.toml"), config(options, target, shards)?)?;
+    Ok(dir)
 }
 
 /// The line that begins the crawl in `dir`, and goes on with it.

@@ -2,12 +2,12 @@
 //! what is asked for again anyway, robots rules and addresses.
 //!
 //! The new files of the stores are beside the old ones, under their own generations. When they are durable, a new
-//! checkpoint that names them gets its file. That is the moment at
-//! which they count. A kill before it leaves the old checkpoint with the old files; the new ones are then unnamed. Only
-//! the index is renamed over the old one: from then on until the checkpoint is durable the mark of
-//! [`container::rebuild`] keeps every crawl out, and anyone who rebuilds again starts again.
+//! checkpoint that names them gets its file. That is the moment at which they count. A kill before it leaves the old
+//! checkpoint with the old files; the new ones are then unnamed. Only the index is renamed over the old one: from then
+//! on until the checkpoint is durable the mark of [`container::rebuild`] keeps every crawl out, and anyone who rebuilds
+//! again starts again.
 //!
-//! What cannot be known again is reported: keys of URLs that were dropped or failed are in URL-seen only, and what was
+//! It reports what cannot be known again: keys of URLs that were dropped or failed are in URL-seen only, and what was
 //! queued in a damaged file is nowhere else.
 
 use std::collections::HashSet;

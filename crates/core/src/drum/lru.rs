@@ -21,8 +21,8 @@ const SEGMENT_SETS: usize = 16;
 pub struct Lru<V> {
     /// The keys of a set in a line, the last used one first; 0 where there is none.
     keys: CacheLines,
-    /// Their values, in the same order, in segments, each of which is empty until one of its keys
-    /// comes; values without content are one place for all.
+    /// Their values, in the same order, in segments, each of which is empty until one of its keys comes; values
+    /// without content are one place for all.
     values: Vec<Vec<Option<V>>>,
     sets: usize,
 }

@@ -18,7 +18,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::RenderFailure;
 use super::launch::Confinement;
-use super::memory::children;
+use super::memory::{children, send};
 use crate::disk::open_file;
 
 /// Prefix of the names of profiles.
@@ -85,11 +85,7 @@ impl Keeper {
             return;
         }
         // where it only waits for the one that is first in its own namespaces, that one goes first and is waited for
-        for child in children(self.pid()) {
-            if let Some(pid) = i32::try_from(child).ok().and_then(Pid::from_raw) {
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        }
+        children(self.pid()).into_iter().for_each(|child| send(child, Signal::KILL));
         let _ = kill_process(self.pid, Signal::KILL);
     }
 

@@ -65,18 +65,9 @@ impl Tree {
     /// Looks exactly while all of them are stopped: reading a hundred processes takes so long that they would take more
     /// meanwhile.
     pub(super) fn look_stopped(&mut self) {
-        self.signal(Signal::STOP);
+        descendants(self.root).iter().for_each(|member| send(member.pid, Signal::STOP));
         self.look(true);
-        self.signal(Signal::CONT);
-    }
-
-    fn signal(&self, signal: Signal) {
-        for member in descendants(self.root) {
-            if let Some(pid) = i32::try_from(member.pid).ok().and_then(Pid::from_raw) {
-                // one that is gone meanwhile takes nothing
-                let _ = kill_process(pid, signal);
-            }
-        }
+        descendants(self.root).iter().for_each(|member| send(member.pid, Signal::CONT));
     }
 
     /// The renderers of this moment count no more: they are of pages that are over, or of none.
@@ -166,6 +157,13 @@ fn descendants(root: u32) -> Vec<Member> {
         at += 1;
     }
     found
+}
+
+/// Sends a signal to a process; to one that is gone it matters no more.
+pub(super) fn send(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
 }
 
 /// The processes that `parent` started and that live.

@@ -1,7 +1,7 @@
 //! A crawl of pages that change by the clock, without faults, for as many days as asked: how fresh it keeps them. The
 //! engine, its stores, its frontier and its processing are the real ones.
 //!
-//! What it says of a page are its visits, and after each the first change that the visit did not see. From that and
+//! It reports the visits of each page, and after each visit the first change that the visit did not see. From that and
 //! from the rates of the pages anyone can compute how fresh the archive was, and how fresh it could have been.
 
 use std::collections::BTreeMap;
