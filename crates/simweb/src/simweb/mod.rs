@@ -55,12 +55,12 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 pub use changes::Changes;
 pub use conduct::Plea;
+pub use dns::{NameServer, Names};
 pub use expected::{Expected, ExpectedPage};
 pub use farm_kinds::FarmKind;
 pub use judge::{Limits, Violation, judge, largest_concurrency};
@@ -78,10 +78,6 @@ use plan::{Plan, Target};
 
 /// The number of ports that are tried where one is free on some addresses only.
 const PORT_ATTEMPTS: u32 = 50;
-/// Time for which a silent TCP connection to the DNS server stays open.
-const DNS_TCP_TIMEOUT: Duration = Duration::from_secs(30);
-/// Answers that may wait on a TCP connection to the DNS server.
-const DNS_TCP_ANSWERS_MAX: usize = 64;
 
 /// A synthetic web with its servers running. They stop when it is dropped.
 pub struct SimWeb {
@@ -102,7 +98,6 @@ impl SimWeb {
         let (udp, tcp, dns_address) = bind_dns()?;
         let site = Arc::new(Site::new(SimResponses::new(plan, port)));
         let dns_queries = Arc::new(AtomicU64::new(0));
-        let names = dns::NameServer { site: site.clone(), queries: dns_queries.clone() };
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let sockets = {
@@ -113,10 +108,10 @@ impl SimWeb {
                 tcp: tokio::net::TcpListener::from_std(tcp)?,
             }
         };
-        let served = site.clone();
+        let (served, queries) = (site.clone(), dns_queries.clone());
         let thread = std::thread::Builder::new()
             .name("simweb".to_owned())
-            .spawn(move || runtime.block_on(serve(served, names, sockets, stopped)))?;
+            .spawn(move || runtime.block_on(serve(served, queries, sockets, stopped)))?;
         Ok(SimWeb { site, expected: OnceLock::new(), dns_address, dns_queries, stop: Some(stop), thread: Some(thread) })
     }
 
@@ -225,10 +220,9 @@ struct Sockets {
     tcp: tokio::net::TcpListener,
 }
 
-async fn serve(site: Arc<Site>, names: dns::NameServer, sockets: Sockets, stopped: oneshot::Receiver<()>) {
-    let mut server = hickory_server::Server::new(names);
-    server.register_socket(sockets.udp);
-    server.register_listener(sockets.tcp, DNS_TCP_TIMEOUT, DNS_TCP_ANSWERS_MAX);
+async fn serve(site: Arc<Site>, queries: Arc<AtomicU64>, sockets: Sockets, stopped: oneshot::Receiver<()>) {
+    let mut server = NameServer::start(site.clone(), queries, sockets.udp);
+    server.listen(sockets.tcp);
     for listener in sockets.http {
         tokio::spawn(http::listen(site.clone(), listener));
     }
