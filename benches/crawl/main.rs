@@ -20,7 +20,7 @@
 use std::cell::OnceCell;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -28,6 +28,7 @@ use clap::Parser;
 use crawler::simweb::SimWeb;
 use url::Url;
 
+mod builds;
 mod files;
 mod filled;
 mod floor;
@@ -36,6 +37,8 @@ mod own;
 mod pace;
 mod peers;
 mod process;
+mod progress;
+mod size;
 mod table;
 mod thread;
 mod waits;
@@ -131,7 +134,7 @@ fn main() -> Result<()> {
 /// Returns the crawlers that are measured, by name: each build with each number of shards.
 fn crawlers(options: &Options) -> Vec<(String, Crawler)> {
     let mut crawlers = Vec::new();
-    for (name, binary) in binaries(options) {
+    for (name, binary) in builds::chosen(&options.binary) {
         for &shards in &options.shards {
             let name = if shards == 1 { name.clone() } else { format!("{name}, {shards} shards") };
             crawlers.push((name, Crawler { binary: binary.clone(), shards }));
@@ -162,7 +165,7 @@ fn round_of(round: usize, options: &Options, target: &Target, scratch: &Path, ta
             table::tell_growth(&name, &run.samples);
         }
         if options.stages {
-            table::tell_stages(&name, &run.measured, run.pages);
+            run.measured.tell_threads(&name, run.pages);
         }
         target.tell_coding(&name);
         tell(table, Row::of(name, &run.measured, run.pages, run.bytes_received, Some(run.bytes_on_disk)));
@@ -174,17 +177,6 @@ fn round_of(round: usize, options: &Options, target: &Target, scratch: &Path, ta
         tell(table, Row::of(name, &run.measured, run.pages, run.bytes, None));
     }
     Ok(())
-}
-
-/// Names and paths of the builds to measure.
-fn binaries(options: &Options) -> Vec<(String, PathBuf)> {
-    if options.binary.is_empty() {
-        return vec![("crawler".to_owned(), PathBuf::from(env!("CARGO_BIN_EXE_crawler")))];
-    }
-    let name = |path: &PathBuf| path.file_name().map_or("crawler".into(), |name| name.to_string_lossy().into_owned());
-    // the crawls run in their own directories
-    let whole = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    options.binary.iter().map(|path| (name(path), whole(path))).collect()
 }
 
 /// Prints a run at once, and keeps it for the medians.

@@ -16,6 +16,8 @@ use super::filled::{self, Past};
 use super::options::{Options, Variant};
 use super::pace::Pace;
 use super::process::{self, Measured};
+use super::progress;
+use super::size::size_of;
 use super::waits::Waits;
 
 /// The state of a crawl at some moment of it.
@@ -78,7 +80,7 @@ pub fn crawl(crawler: &Crawler, options: &Options, target: &Target, past: Option
         let mut waits = Waits::default();
         for line in lines.map_while(Result::ok) {
             waits.read(&line);
-            let number = line.split(' ').find_map(|word| word.strip_prefix("pages=")?.parse::<u64>().ok());
+            let number = progress::pages(&line);
             if number.is_some() {
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = number;
             }
@@ -162,15 +164,4 @@ fn config(options: &Options, target: &Target, shards: usize) -> Result<String> {
         text.push_str(&fs::read_to_string(more).with_context(|| format!("cannot read {}", more.display()))?);
     }
     Ok(text)
-}
-
-/// Bytes of all files below a directory.
-pub fn size_of(dir: &Path) -> Result<u64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        bytes += if kind.is_dir() { size_of(&entry.path())? } else { entry.metadata()?.len() };
-    }
-    Ok(bytes)
 }

@@ -7,14 +7,15 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use flate2::read::MultiGzDecoder;
 
 use super::Target;
 use super::options::{Options, Variant};
-use super::own::size_of;
 use super::process::{self, Measured};
+use super::size::size_of;
 
 /// The spider of Scrapy, beside this file.
 const SCRAPY_SPIDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/crawl_scrapy.py");
@@ -135,7 +136,7 @@ impl Peer {
         if proxy.is_some() && matches!(self, Peer::Wget2 | Peer::WgetWarc) {
             command.arg("--span-hosts");
         }
-        let measured = process::run(&mut command)?;
+        let measured = run(&mut command)?;
         let (pages, bytes) = self.result(dir.path())?;
         Ok(Run { measured, pages, bytes })
     }
@@ -189,4 +190,11 @@ fn responses(path: &Path) -> Result<(u64, u64)> {
         line.clear();
     }
     Ok((count, bytes))
+}
+
+/// Starts a command that needs no watching over its output.
+fn run(command: &mut Command) -> Result<Measured> {
+    let start = Instant::now();
+    let child = command.spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    process::watch(child, start, |_| {})
 }

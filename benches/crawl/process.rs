@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -23,6 +23,18 @@ pub struct Measured {
     pub peak_rss: u64,
     /// CPU of its threads in seconds, by their names; threads of one kind, which differ in their numbers, together.
     pub threads: BTreeMap<String, f64>,
+}
+
+impl Measured {
+    /// Prints the CPU a page of each kind of threads.
+    pub fn tell_threads(&self, name: &str, pages: u64) {
+        let mut kinds: Vec<_> = self.threads.iter().filter(|(_, seconds)| **seconds > 0.0).collect();
+        kinds.sort_by(|a, b| b.1.total_cmp(a.1));
+        for (kind, seconds) in kinds {
+            // the engine is the first thread, which has the name of the program
+            println!("{name}: {kind:<16} {:>7.1} us/page", seconds * 1e6 / pages.max(1) as f64);
+        }
+    }
 }
 
 /// CPU of the threads that were seen last, in seconds, by their ids.
@@ -74,13 +86,6 @@ pub fn watch(mut child: Child, start: Instant, mut look: impl FnMut(u32)) -> Res
         bail!("the process ended with {status}");
     }
     Ok(measured)
-}
-
-/// Starts a command that needs no watching over its output.
-pub fn run(command: &mut Command) -> Result<Measured> {
-    let start = Instant::now();
-    let child = command.spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
-    watch(child, start, |_| {})
 }
 
 /// User and system time of a process so far, in seconds.

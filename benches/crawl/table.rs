@@ -126,16 +126,6 @@ fn median(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
 }
 
-/// Prints the CPU a page of each kind of threads.
-pub fn tell_stages(name: &str, measured: &Measured, pages: u64) {
-    let mut kinds: Vec<_> = measured.threads.iter().filter(|(_, seconds)| **seconds > 0.0).collect();
-    kinds.sort_by(|a, b| b.1.total_cmp(a.1));
-    for (kind, seconds) in kinds {
-        // the engine is the first thread, which has the name of the program
-        println!("{name}: {kind:<16} {:>7.1} us/page", seconds * 1e6 / pages.max(1) as f64);
-    }
-}
-
 /// Prints how a crawl went that began with a past: between its first twentieth and its last one, without its start,
 /// when the Bloom filter is made again, and without its end. `cpu/pace` is CPU a page in units of the fixed piece of
 /// work.
