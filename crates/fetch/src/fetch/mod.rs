@@ -20,6 +20,7 @@ mod resolver;
 mod strikes;
 mod tls;
 mod transfer;
+mod verified;
 
 use std::path::PathBuf;
 use std::sync::Arc;

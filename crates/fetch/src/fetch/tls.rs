@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore};
 
-use super::{FetchOptions, StartError};
+use super::{FetchOptions, StartError, verified};
 
 /// TLS that verifies certificates and offers these protocols.
 pub(super) fn tls(options: &FetchOptions, alpn: &[&str]) -> Result<ClientConfig, StartError> {
@@ -12,8 +12,7 @@ pub(super) fn tls(options: &FetchOptions, alpn: &[&str]) -> Result<ClientConfig,
     for certificate in &options.roots {
         roots.add(certificate.clone()).map_err(StartError::Root)?;
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let mut config = ClientConfig::builder_with_provider(Arc::new(verified::provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
