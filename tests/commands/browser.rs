@@ -25,8 +25,13 @@ use serde_json::Value;
 
 /// A crawl that is not over before a test has looked at it.
 fn slow_site(sections: &str) -> Site {
+    site_at(20, sections)
+}
+
+/// The same with this many requests a second.
+fn site_at(rate: u32, sections: &str) -> Site {
     let options = SimOptions { seed: 7, hosts: 20, pages: 3_000, latency: ms(2), ..SimOptions::default() }.smooth();
-    Site::new(options, &format!("{RUSH}requests_per_second = 20.0\n{sections}"))
+    Site::new(options, &format!("{RUSH}requests_per_second = {rate}.0\n{sections}"))
 }
 
 /// Returns what `crawler ctl status --json` prints.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Open, chromium, click, slow_site};
+use super::{Open, chromium, click, site_at};
 
 const TABS: [&str; 8] = ["hosts", "requests", "tree", "seeds", "budgets", "warnings", "disk", "explain"];
 /// Script that returns the element with the focus, and the look that says so: its own outline, or its line's in the
@@ -31,12 +31,14 @@ fn the_middle_of_an_axis_is_half_of_its_end_as_it_is_written() {
 
 /// A paused crawl with something in each table, and its page.
 fn paused(browser: &mut chromium::Browser) -> (super::Site, Open) {
-    let site = slow_site("[crawl]\ncheckpoint_interval = \"1s\"\n[budget]\npages_per_host = 5\n");
+    // all budgets are met after some 110 requests, and the crawl ends: the page has to be open before
+    let site = site_at(6, "[crawl]\ncheckpoint_interval = \"1s\"\n[budget]\npages_per_host = 5\n");
     let console = Open::crawl(&site.crawl);
-    site.wait_for_requests(80);
     browser.resize((1_280, 800), false);
     browser.prefer("light");
     browser.open(&console.url);
+    browser.until("document.getElementById('phase').innerText === 'Crawling'");
+    site.wait_for_requests(80);
     click(browser, "ctl-pause");
     browser.until("document.getElementById('phase').innerText === 'Paused'");
     (site, console)
