@@ -5,6 +5,11 @@
 //! for kind and target. Of pages N are taken (20,000), the same share of each directory that has enough, evenly spread
 //! over it; of sheets and pictures in SVG all. `nofollow` is not respected, and no parameter is stripped, so that every
 //! reference counts.
+//!
+//! With `--parser` all pages are taken, and each target of an anchor is compared with what the URL parser alone makes
+//! of it: the scan resolves plain references without that. The first difference ends it.
+
+mod parser;
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -14,15 +19,17 @@ use anyhow::{Context, Result, ensure};
 use crawler::fingerprint::Fingerprinter;
 use crawler::web::html::{Document, LinkScan, RobotsDirectives};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
+use parser::Compared;
 
 const PAGES: usize = 20_000;
 const LINKS_MAX: usize = 1_000_000;
 
 fn main() -> Result<()> {
-    let (mut pages_max, mut dirs) = (PAGES, Vec::new());
+    let (mut pages_max, mut dirs, mut by_parser) = (PAGES, Vec::new(), false);
     let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
     while let Some(arg) = args.next() {
         match &*arg {
+            "--parser" => by_parser = true,
             "--pages" => pages_max = args.next().context("--pages needs a number")?.parse()?,
             _ => dirs.push(PathBuf::from(arg)),
         }
@@ -30,6 +37,9 @@ fn main() -> Result<()> {
     ensure!(!dirs.is_empty(), "name directories with pages");
     let keys = KeyMaker::new(Fingerprinter::random(1), &[]);
     let mut scan = LinkScan::new(LINKS_MAX, false, CanonicalUrl::LENGTH_MAX);
+    if by_parser {
+        return compare(&dirs, &mut scan, &keys);
+    }
     let mut out = BufWriter::new(std::io::stdout().lock());
     let is_page = |(_, document): &(PathBuf, Document)| matches!(document, Document::Html | Document::Xhtml);
     let mut found: Vec<(Vec<_>, Vec<_>)> =
@@ -55,6 +65,18 @@ fn main() -> Result<()> {
         }
     }
     out.flush()?;
+    Ok(())
+}
+
+fn compare(dirs: &[PathBuf], scan: &mut LinkScan, keys: &KeyMaker) -> Result<()> {
+    let mut compared = Compared::default();
+    for dir in dirs {
+        for (path, _) in files(dir)?.into_iter().filter(|(_, document)| *document == Document::Html) {
+            compared.page(&path, &url_of(&path)?, scan, keys)?;
+        }
+    }
+    let Compared { pages, links, no_urls } = compared;
+    println!("{links} links of {pages} pages are as the parser says; {no_urls} of them are no URLs");
     Ok(())
 }
 
