@@ -9,6 +9,7 @@
 mod body;
 mod client;
 mod failure;
+mod generations;
 mod head;
 mod idle;
 mod names;

@@ -6,18 +6,18 @@
 //! signature, so a good one is remembered by a digest of the three. That is all: webpki judges dates, names, purposes
 //! and paths for every handshake, and a signature that failed is verified the next time too.
 //!
-//! The memory is bounded by two generations: what is used moves to the newer one, and the older one is dropped when
-//! that is full. It is the process's, because rustls wants algorithms that live as long.
+//! The memory is bounded. It is the process's, because rustls wants algorithms that live as long.
 
-use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use ring::digest::{Context, SHA256};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
+use sha2::{Digest, Sha256};
 
-/// Signatures of a generation: 32 KiB for both.
-const GENERATION: usize = 512;
+use super::generations::Generations;
+
+/// Signatures of an algorithm that are remembered: 32 KiB.
+const SIGNATURES_MAX: usize = 1_024;
 
 /// The algorithms by which chains are verified, with a memory.
 static REMEMBERING: LazyLock<Vec<&'static dyn SignatureVerificationAlgorithm>> = LazyLock::new(|| {
@@ -42,29 +42,23 @@ type Key = [u8; 32];
 #[derive(Debug)]
 struct Remembering {
     inner: &'static dyn SignatureVerificationAlgorithm,
-    good: Mutex<Generations>,
-}
-
-#[derive(Debug, Default)]
-struct Generations {
-    new: HashSet<Key>,
-    old: HashSet<Key>,
+    good: Mutex<Generations<Key, ()>>,
 }
 
 impl Remembering {
     fn new(inner: &'static dyn SignatureVerificationAlgorithm) -> Self {
-        Remembering { inner, good: Mutex::default() }
+        Remembering { inner, good: Mutex::new(Generations::of(SIGNATURES_MAX)) }
     }
 }
 
 impl SignatureVerificationAlgorithm for Remembering {
     fn verify_signature(&self, public_key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
         let key = key(&[public_key, message, signature]);
-        if self.good.lock().unwrap_or_else(PoisonError::into_inner).contains(key) {
+        if self.good.lock().unwrap_or_else(PoisonError::into_inner).get(&key).is_some() {
             return Ok(());
         }
         self.inner.verify_signature(public_key, message, signature)?;
-        self.good.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+        self.good.lock().unwrap_or_else(PoisonError::into_inner).put(key, ());
         Ok(())
     }
 
@@ -81,34 +75,14 @@ impl SignatureVerificationAlgorithm for Remembering {
     }
 }
 
-impl Generations {
-    fn contains(&mut self, key: Key) -> bool {
-        if self.new.contains(&key) {
-            return true;
-        }
-        let is_old = self.old.remove(&key);
-        if is_old {
-            self.insert(key);
-        }
-        is_old
-    }
-
-    fn insert(&mut self, key: Key) {
-        if self.new.len() >= GENERATION {
-            self.old = std::mem::take(&mut self.new);
-        }
-        self.new.insert(key);
-    }
-}
-
 /// A digest of parts, each with its length before it.
 fn key(parts: &[&[u8]]) -> Key {
-    let mut context = Context::new(&SHA256);
+    let mut digest = Sha256::new();
     for part in parts {
-        context.update(&(part.len() as u64).to_le_bytes());
-        context.update(part);
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
     }
-    context.finish().as_ref().try_into().expect("SHA-256 has 32 bytes")
+    digest.finalize().into()
 }
 
 #[cfg(test)]
@@ -174,13 +148,12 @@ mod tests {
     fn the_memory_is_bounded_and_keeps_what_is_used() {
         let (remembering, inner) = counted();
         let authority = || remembering.verify_signature(b"root", b"authority", &[1]).unwrap();
-        for number in 0..4 * GENERATION {
+        for number in 0..2 * SIGNATURES_MAX {
             authority();
             remembering.verify_signature(b"authority", &number.to_le_bytes(), &[1]).unwrap();
         }
-        assert_eq!(inner.0.load(Ordering::Relaxed), 4 * GENERATION + 1);
-        let good = remembering.good.lock().unwrap();
-        assert!(good.new.len() + good.old.len() <= 2 * GENERATION);
+        assert_eq!(inner.0.load(Ordering::Relaxed), 2 * SIGNATURES_MAX + 1);
+        assert!(remembering.good.lock().unwrap().known() <= SIGNATURES_MAX);
     }
 
     #[test]
