@@ -75,8 +75,10 @@ impl<N: Names> Answers<N> {
         self.queries.fetch_add(1, Ordering::Relaxed);
         let mut metadata = Metadata::response_from_request(&request.metadata);
         metadata.authoritative = true;
-        let (code, answer, authority) = self.records(request);
-        self.wait(request).await;
+        let Found { code, answer, authority, delay } = self.find(request);
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
         metadata.response_code = code;
         let response =
             MessageResponseBuilder::from_message_request(request).build(metadata, &answer, [], &authority, []);
@@ -87,29 +89,38 @@ impl<N: Names> Answers<N> {
         }
     }
 
-    /// Waits for the delay of the name that is asked for.
-    async fn wait(&self, request: &Request) {
-        let Ok(info) = request.request_info() else { return };
-        let delay = self.names.delay(host_of(&Name::from(info.query.name().clone())).as_str());
-        if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
-        }
-    }
-
-    /// The response code, the answer and, where there is none, the record that says how long that holds.
-    fn records(&self, request: &Request) -> (ResponseCode, Option<Record>, Option<Record>) {
-        let Ok(info) = request.request_info() else { return (ResponseCode::FormErr, None, None) };
+    /// Returns what is known of the name that is asked for.
+    fn find(&self, request: &Request) -> Found {
+        let Ok(info) = request.request_info() else { return Found::of(ResponseCode::FormErr, Duration::ZERO) };
         let name = Name::from(info.query.name().clone());
-        let ttl_s = self.names.ttl_s();
-        let address = self.names.resolve(&host_of(&name));
+        let (host, ttl_s) = (host_of(&name), self.names.ttl_s());
+        let (address, delay) = (self.names.resolve(&host), self.names.delay(&host));
         match (address, info.query.query_type()) {
             (Some(address), RecordType::A | RecordType::ANY) => {
-                let address = RData::A(A(address));
-                (ResponseCode::NoError, Some(Record::from_rdata(name, ttl_s, address)), None)
+                let answer = Some(Record::from_rdata(name, ttl_s, RData::A(A(address))));
+                Found { answer, ..Found::of(ResponseCode::NoError, delay) }
             }
-            (Some(_), _) => (ResponseCode::NoError, None, Some(start_of_authority(&name, ttl_s))),
-            (None, _) => (ResponseCode::NXDomain, None, Some(start_of_authority(&name, ttl_s))),
+            (address, _) => {
+                let code = if address.is_some() { ResponseCode::NoError } else { ResponseCode::NXDomain };
+                Found { authority: Some(start_of_authority(&name, ttl_s)), ..Found::of(code, delay) }
+            }
         }
+    }
+}
+
+/// An answer, and how long it takes.
+struct Found {
+    code: ResponseCode,
+    answer: Option<Record>,
+    /// The record that says how long it holds that there is no answer.
+    authority: Option<Record>,
+    /// The time before the answer.
+    delay: Duration,
+}
+
+impl Found {
+    fn of(code: ResponseCode, delay: Duration) -> Self {
+        Found { code, answer: None, authority: None, delay }
     }
 }
 
