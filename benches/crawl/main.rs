@@ -38,6 +38,7 @@ mod pace;
 mod peers;
 mod process;
 mod progress;
+mod scratch;
 mod size;
 mod table;
 mod thread;
@@ -116,11 +117,7 @@ fn main() -> Result<()> {
     let targets = Target::start_all(&options)?;
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("{}; load average {}", options.title(), load.trim());
-    let scratch = match &options.dir {
-        Some(dir) => tempfile::tempdir_in(dir),
-        None => tempfile::tempdir(),
-    };
-    let scratch = scratch.context("cannot make a directory for the crawls")?;
+    let scratch = scratch::made_in(options.dir.as_deref())?;
     let mut table = Table::default();
     for round in 0..options.rounds {
         for target in &targets {

@@ -41,6 +41,8 @@ mod process;
 mod progress;
 mod report;
 mod run;
+#[path = "../crawl/scratch.rs"]
+mod scratch;
 #[path = "../crawl/size.rs"]
 mod size;
 mod stages;
@@ -64,11 +66,7 @@ fn main() -> Result<()> {
     }
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("{:?} in gzip; load average {}", options.sizes, load.trim());
-    let scratch = match &options.dir {
-        Some(dir) => tempfile::tempdir_in(dir),
-        None => tempfile::tempdir(),
-    };
-    let scratch = scratch.context("cannot make a directory for the crawls")?;
+    let scratch = scratch::made_in(options.dir.as_deref())?;
     let mut table = Table::default();
     for _ in 0..options.rounds {
         for (name, binary) in builds::chosen(&options.binary) {
