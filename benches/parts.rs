@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use crawler::clock::Time;
-use crawler::contract::{Purpose, Response};
+use crawler::contract::{Judgement, Purpose, Response};
 use crawler::fingerprint::Fingerprinter;
 use crawler::frontier::Hops;
 use crawler::process::{ProcessOptions, Processor};
@@ -219,6 +219,7 @@ fn exchange(page: &Page) -> Exchange<'_> {
         rendition: None,
         again: None,
         canonical: None,
+        judged: None,
         statements: None,
         id_seed: id_seed(7, page.url.as_str(), response.started),
     }
@@ -245,6 +246,8 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: None,
+        kinds: None,
+        kinds_without_links: Vec::new(),
         sites: None,
     }
 }
@@ -271,6 +274,7 @@ fn page(path: &str, body: Vec<u8>) -> Result<Page> {
         request,
         started: Time::from_ms(1_795_000_000_000),
         duration: Duration::from_millis(12),
+        judgement: Judgement::Open,
     };
     Ok(Page { url, response })
 }

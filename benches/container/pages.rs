@@ -106,6 +106,7 @@ impl Batch {
             revisit: None,
             truncated: false,
             has_statements: false,
+            kind: None,
             is_external: false,
             url: &self.urls[page.url.clone()],
             key: page.key,
@@ -159,6 +160,7 @@ impl Prepared {
             rendition: None,
             again: None,
             canonical: None,
+            judged: None,
             statements: None,
             id_seed: random.u128(..),
         };

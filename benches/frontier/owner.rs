@@ -263,6 +263,7 @@ impl Owner {
             Task::Fetch { host, addresses, .. } => {
                 self.fetched += 1;
                 let feedback = Feedback {
+                    is_turned_away: false,
                     started: now,
                     duration: Duration::from_millis(1),
                     bytes: 10_000,

@@ -7,6 +7,7 @@ use crate::archive::History;
 use crate::clock::Time;
 use crate::container::{Form, StoredRecord};
 use crate::text::escape::Escaped;
+use crate::web::kind::Kind;
 use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 use crate::web::{headers, mime};
@@ -18,6 +19,8 @@ pub struct Entry {
     pub url: String,
     /// Status of the answer.
     pub status: u16,
+    /// The kind of the answer, where it is no content.
+    pub kind: Option<Kind>,
     /// Time at which it was fetched.
     pub time: Time,
     /// MIME type.
@@ -42,6 +45,16 @@ impl Entry {
     /// True for a 304 that says that the version with status 200 to which it refers is still the page.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.status == 304 && self.payload.is_some()
+    }
+
+    /// True for a page that is what was asked for.
+    pub(crate) fn is_content(&self) -> bool {
+        self.kind.is_none() && (matches!(self.status, 200..=299) || self.is_confirmed())
+    }
+
+    /// The word for its kind; none for an error or a redirect that is of no kind.
+    pub(crate) fn kind_text(&self) -> Option<&'static str> {
+        self.kind.map(Kind::text).or(self.is_content().then_some("content"))
     }
 
     /// True if its payload is stored with another page.
@@ -242,6 +255,7 @@ pub(super) mod tests {
             let entry = Entry {
                 url: url.to_owned(),
                 status: response.status,
+                kind: None,
                 time: Time::from_ms(1_114_650_975_990 + self.stored.len() as u64),
                 mime: mime.to_owned(),
                 bytes: response.body.len() as u64,
@@ -325,6 +339,7 @@ pub(super) mod tests {
                 rendition: None,
                 again: None,
                 canonical: None,
+                judged: None,
                 statements: None,
                 id_seed: u128::from(entry.handle) + 1,
             });

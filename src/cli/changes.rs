@@ -86,8 +86,9 @@ impl ChangesArgs {
     /// Returns what became of the URL of `newest`; `None` where there is nothing to report.
     fn change(&self, archive: &dyn Archive, newest: Entry, since: Time) -> anyhow::Result<Option<Change>> {
         let now = self.selection.version_of(archive, newest)?;
-        let Some(now) = now.filter(|now| now.time >= since && self.selection.wants(now)) else { return Ok(None) };
-        let before = back_to(archive, now.clone(), |entry| entry.time < since)?;
+        let is_wanted = |now: &Entry| now.time >= since && now.kind.is_none() && self.selection.wants(now);
+        let Some(now) = now.filter(is_wanted) else { return Ok(None) };
+        let before = back_to(archive, now.clone(), |entry| entry.time < since && entry.kind.is_none())?;
         let version = |entry| Version { archive, entry };
         Change::between(before.as_ref().map(version), Some(version(&now)))
     }

@@ -28,6 +28,8 @@ pub(super) enum Column {
     Url,
     /// The status of the answer.
     Status,
+    /// Kind of the answer: content, or what came in its place; empty for errors and redirects.
+    Kind,
     /// The page that named it; empty for a seed.
     Referrer,
     /// Its MIME type.
@@ -87,6 +89,7 @@ impl Column {
         match self {
             Column::Url => "URL",
             Column::Status => "status",
+            Column::Kind => "kind",
             Column::Referrer => "referrer",
             Column::Mime => "MIME type",
             Column::Bytes => "bytes",
@@ -117,6 +120,7 @@ impl Column {
         match self {
             Column::Url | Column::Referrer | Column::Location => None,
             Column::Status => Some(16),
+            Column::Kind => Some(11),
             Column::Mime => Some(16),
             Column::Bytes => Some(8),
             Column::Time => Some(24),
@@ -135,6 +139,7 @@ impl Column {
         Ok(match self {
             Column::Url => json!(entry.url),
             Column::Status => json!(entry.status),
+            Column::Kind => json!(entry.kind_text()),
             Column::Referrer => json!(printed.history()?.via),
             Column::Mime => json!(entry.mime),
             Column::Bytes => json!(entry.bytes),

@@ -12,7 +12,7 @@ use super::exit::Exit;
 use super::ordered::{Named, Ordered};
 use super::output::memory;
 use super::page::decode;
-use super::selection::Selection;
+use super::selection::{KindArgs, KindChoice, Selection};
 use super::{ArchiveArg, OpenArchive};
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::reading::{Form, main_content, rendered_lines};
@@ -42,6 +42,8 @@ pub(super) struct DuplicatesArgs {
     archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    kind: KindArgs,
     /// Similarity of the pages of a group to its first one, from 0.5 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
     similarity: f64,
@@ -79,7 +81,8 @@ impl DuplicatesArgs {
 
     fn print(&self, archive: &dyn Archive, out: &mut dyn Write, warnings: &mut dyn Write) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        let pages = Pages { archive, selection: &self.selection, whole: self.whole };
+        let selection = self.kind.narrow(&self.selection, KindChoice::Unjudged);
+        let pages = Pages { archive, selection: &selection, whole: self.whole };
         let finder = Finder::new(self.similarity, self.memory)?;
         let finder = pages.signed(finder, |entry| entry.url.into_bytes(), &mut damage, warnings)?;
         let mut last = None;

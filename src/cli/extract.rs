@@ -22,7 +22,7 @@ use super::columns::Column;
 use super::duplicates::{Pages, share};
 use super::exit::{Exit, UsageError};
 use super::ordered::{Named, Ordered};
-use super::selection::Selection;
+use super::selection::{KindArgs, KindChoice, Selection};
 use super::tables::{self, TableArgs};
 use super::{ArchiveArg, OpenArchive};
 use crate::reading::Fact;
@@ -94,6 +94,8 @@ pub(super) struct ExtractArgs {
     archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    kind: KindArgs,
     /// CSS selector of the elements to print
     #[arg(long, value_name = "CSS")]
     select: Option<String>,
@@ -170,6 +172,7 @@ impl ExtractArgs {
         ExtractArgs {
             archive: ArchiveArg::of(dir),
             selection: Selection::default(),
+            kind: KindArgs::default(),
             select: None,
             fields: None,
             more: Vec::new(),
@@ -256,14 +259,15 @@ impl ExtractArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        let pages = Pages { archive, selection: &self.selection, whole: false };
+        let selection = self.kind.narrow(&self.selection, KindChoice::Unjudged);
+        let pages = Pages { archive, selection: &selection, whole: false };
         let repeated = self.unique.map_or(Ok(HashSet::new()), |share| pages.repeated(share))?;
         let take = |(url, response, columns): (String, Response, Vec<Value>)| plan.take(&url, &response, columns);
         let mut left_out = 0;
         thread::scope(|scope| {
             let mut rows = Ordered::start(scope, &take);
-            self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-                if !self.selection.is_page(&entry) || repeated.contains(&entry.handle) {
+            selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
+                if !selection.is_page(&entry) || repeated.contains(&entry.handle) {
                     return Ok(());
                 }
                 match archive.shown(&entry) {

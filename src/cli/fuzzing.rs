@@ -34,6 +34,7 @@ pub(crate) fn cdxj([url, mime, file]: [String; 3], number: u64) -> bool {
     let entry = Entry {
         url,
         status: 200,
+        kind: None,
         time: Time::from_ms(number * 1_000_000_007),
         mime,
         bytes: 1,

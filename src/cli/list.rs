@@ -11,7 +11,7 @@ use super::archive::{Archive, Damage, Entry};
 use super::columns::{Column, Columns};
 use super::compare::Step;
 use super::exit::{self, Exit, NothingStored};
-use super::selection::Selection;
+use super::selection::{KindArgs, KindChoice, Selection};
 use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::json_line;
 use crate::text::figures::iso_ms;
@@ -38,6 +38,8 @@ pub(super) struct ListArgs {
     archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    kind: KindArgs,
     /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
@@ -88,7 +90,8 @@ impl ListArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        let mut selected = self.selection.entries(archive, self.all)?;
+        let selection = self.kind.narrow(&self.selection, KindChoice::All);
+        let mut selected = selection.entries(archive, self.all)?;
         let mut left = self.limit.unwrap_or(u64::MAX);
         if let Some(head) = columns.head().filter(|_| !self.json) {
             writeln!(out, "{head}")?;

@@ -156,6 +156,7 @@ impl Archive for Container {
 fn entry(place: usize, record: KeyRecord) -> Entry {
     Entry {
         status: record.status,
+        kind: record.kind,
         time: record.time,
         bytes: record.payload_bytes,
         digest_sha1: record.payload_sha1,

@@ -17,6 +17,8 @@ const NO_SEEDS: &str = "seeds were added to this crawl while it ran on many mach
 #[command(after_help = "\
 Reports:
   crawl         totals of the whole crawl
+  coverage      the share of known URLs whose content was got, what was not got
+                and why, and how each part is listed; by host
   hosts         one row per host: requests, pages, bytes, errors, queued URLs,
                 gaps between requests, the gap that was required, and how many
                 requests came too early (there must be none)
@@ -32,6 +34,7 @@ without --write. With --store, everything is as of the last checkpoint that the 
 
 Examples:
   crawler report
+  crawler report coverage --min-coverage 95
   crawler report hosts --dir news | sort -k8n | head
   crawler report seeds --json
   crawler report hosts --store s3://bucket/crawls
@@ -45,6 +48,9 @@ pub(super) struct ReportArgs {
     /// Print one JSON object per row
     #[arg(long, visible_alias = "jsonl", conflicts_with = "write")]
     json: bool,
+    /// End with exit code 1 where less than this share of the known URLs was got as content, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = run::percent, conflicts_with = "store")]
+    min_coverage: Option<f64>,
     /// Write the tables into reports/ of the crawl directory instead of printing them
     #[arg(long, conflicts_with = "store")]
     write: bool,
@@ -58,6 +64,7 @@ enum Which {
     StatusCodes,
     MimeTypes,
     Domains,
+    Coverage,
 }
 
 impl From<Which> for Name {
@@ -69,6 +76,7 @@ impl From<Which> for Name {
             Which::StatusCodes => Name::StatusCodes,
             Which::MimeTypes => Name::MimeTypes,
             Which::Domains => Name::Domains,
+            Which::Coverage => Name::Coverage,
         }
     }
 }
@@ -91,7 +99,7 @@ impl ReportArgs {
             for name in names {
                 reports::put(name, dir)?;
             }
-            return Ok(Exit::Done);
+            return self.exit();
         }
         let mut out = BufWriter::new(io::stdout().lock());
         let form = if self.json { Form::Json } else { Form::Text };
@@ -105,6 +113,10 @@ impl ReportArgs {
             }
         }
         out.flush()?;
-        Ok(Exit::Done)
+        self.exit()
+    }
+
+    fn exit(&self) -> anyhow::Result<Exit> {
+        self.min_coverage.map_or(Ok(Exit::Done), |least| run::enough_coverage(&self.archive.dir.dir, least))
     }
 }

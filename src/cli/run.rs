@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,7 +21,9 @@ use super::{lines, seed_words};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
 use crate::console::{DEFAULT_ADDRESS, RecentWarnings};
+use crate::crawl::reports::coverage::coverage;
 use crate::crawl::{self, CrawlRequest, GivenLimits, Verbosity, signals};
+use crate::dirs::CrawlDirs;
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
 use crate::report::{JsonScreen, Screen};
@@ -71,6 +73,9 @@ pub(super) struct CrawlArgs {
     /// If [recrawl] is off, a crawl ends by itself anyway.
     #[arg(long)]
     until_fresh: bool,
+    /// End with exit code 1 where less than this share of the known URLs was got as content, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    min_coverage: Option<f64>,
     /// Write the closing statistics to this file as one JSON object; - writes them to standard output
     // `ctl` has an option of this name for all its commands, which clap looks for here too
     #[arg(id = "json_file", long = "json", value_name = "FILE")]
@@ -181,6 +186,7 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
             "tip: set crawl.contact, so that webmasters can reach you (crawler init writes a settings file)"
         );
     }
+    let (min_coverage, dir) = (args.min_coverage, args.dir.clone());
     let request = CrawlRequest {
         config,
         config_path: args.config,
@@ -196,7 +202,29 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
         warnings,
         screen,
     };
-    finish(crawl, request)
+    let exit = finish(crawl, request)?;
+    match min_coverage {
+        Some(least) if exit == Exit::Done => enough_coverage(&dir, least),
+        _ => Ok(exit),
+    }
+}
+
+/// A share in percent.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let share = text.trim_end_matches('%').parse().ok().filter(|share| (0.0..=100.0).contains(share));
+    share.ok_or("write a share from 0 to 100, such as 95".to_owned())
+}
+
+/// Says where less than `least` percent of the known URLs of the crawl in `dir` are content.
+pub(super) fn enough_coverage(dir: &Path, least: f64) -> anyhow::Result<Exit> {
+    let disk = Disk::real();
+    let found = coverage(&disk, &CrawlDirs::open(&disk, dir)?)?;
+    if found.as_ref().and_then(|found| found.percent).is_some_and(|percent| percent >= least) {
+        return Ok(Exit::Done);
+    }
+    let what = found.map_or("there is no checkpoint yet".to_owned(), |found| found.sentence());
+    writeln!(io::stderr(), "crawler: less than {least} %: {what}")?;
+    Ok(Exit::Internal)
 }
 
 /// Returns how much is written to the log; `verbose` is the number of times that the option was given.

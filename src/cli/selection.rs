@@ -12,6 +12,7 @@ use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::text::figures::counted;
 use crate::warc::parse_date;
+use crate::web::kind::Kind;
 use crate::web::mime;
 use crate::web::preferences::Usage;
 
@@ -51,6 +52,80 @@ pub(super) struct Selection {
     /// Also the robots.txt files that the crawl fetched for itself
     #[arg(long)]
     pub(super) robots: bool,
+    /// Kinds of answers, of which one must fit.
+    #[arg(skip)]
+    pub(super) kinds: Vec<KindChoice>,
+}
+
+/// The option for kinds of answers, of the commands that have it.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct KindArgs {
+    /// Only answers of this kind: challenge, block, rate-limit, login, consent, paywall, soft-404, shell, parked,
+    /// placeholder, payment, geo or age; content for pages that are none of these, none for answers with any status
+    /// that are none of these, unrefused for all but challenge, block and rate-limit, all for everything. Several are
+    /// separated by commas
+    #[arg(long, value_name = "KIND", value_parser = KindChoice::parse, value_delimiter = ',')]
+    kind: Vec<KindChoice>,
+}
+
+impl KindArgs {
+    /// Narrows `selection` to the kinds that are wanted, or to the `usual` ones where none is said.
+    pub(super) fn narrow(&self, selection: &Selection, usual: KindChoice) -> Selection {
+        let kinds = if self.kind.is_empty() { vec![usual] } else { self.kind.clone() };
+        Selection { kinds, ..selection.clone() }
+    }
+}
+
+/// Kinds of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KindChoice {
+    /// Everything.
+    All,
+    /// Everything that is not said to those who are taken for robots.
+    Unrefused,
+    /// Pages, that is answers of success that are of no other kind.
+    Content,
+    /// Answers of none of the kinds, whatever their status.
+    Unjudged,
+    /// One of the kinds that are none.
+    Only(Kind),
+}
+
+impl KindChoice {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(KindChoice::All),
+            "unrefused" => Ok(KindChoice::Unrefused),
+            "content" => Ok(KindChoice::Content),
+            "none" => Ok(KindChoice::Unjudged),
+            kind => Kind::of_text(kind).map(KindChoice::Only).ok_or_else(|| {
+                let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.text()).collect();
+                format!("write all, unrefused, none, content, {}", kinds.join(", "))
+            }),
+        }
+    }
+
+    fn has(self, entry: &Entry) -> bool {
+        match self {
+            KindChoice::All => true,
+            KindChoice::Unrefused => !entry.kind.is_some_and(Kind::is_refusal),
+            KindChoice::Content => entry.is_content(),
+            KindChoice::Unjudged => entry.kind.is_none(),
+            KindChoice::Only(only) => entry.kind == Some(only),
+        }
+    }
+}
+
+impl fmt::Display for KindChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KindChoice::All => "all",
+            KindChoice::Unrefused => "unrefused",
+            KindChoice::Content => "content",
+            KindChoice::Unjudged => "none",
+            KindChoice::Only(kind) => kind.text(),
+        })
+    }
 }
 
 /// A use that pages may refuse.
@@ -121,6 +196,15 @@ fn moment(text: &str, day: &str, second: &str) -> Result<Time, String> {
 impl Selection {
     /// True if `entry` is selected.
     pub(super) fn wants(&self, entry: &Entry) -> bool {
+        self.has_kind(entry) && self.wants_otherwise(entry)
+    }
+
+    /// True if `entry` is of a kind that is selected.
+    pub(super) fn has_kind(&self, entry: &Entry) -> bool {
+        any_or_none(&self.kinds, |kind| kind.has(entry))
+    }
+
+    fn wants_otherwise(&self, entry: &Entry) -> bool {
         (self.robots || !entry.robots)
             && any_or_none(&self.status, |range| range.has(entry.status) || entry.is_confirmed() && range.has(200))
             && any_or_none(&self.prefix, |prefix| entry.url.starts_with(prefix.as_str()))
@@ -173,7 +257,8 @@ impl Selection {
     pub(super) fn entries<'a>(&'a self, archive: &'a dyn Archive, all: bool) -> anyhow::Result<Selected<'a>> {
         let older = if all { None } else { Some(Older::of(archive, self.until)?) };
         let (entries, statements) = (archive.entries(), self.statements());
-        Ok(Selected { selection: self, archive, entries, older, statements, left_out: 0 })
+        let left_out = LeftOut::default();
+        Ok(Selected { selection: self, archive, entries, older, statements, left_out })
     }
 
     /// Knows which entries are left out by what is stated about their use.
@@ -194,8 +279,14 @@ pub(super) struct Selected<'a> {
     /// Versions that are left out, where only the newest are wanted.
     older: Option<Older>,
     statements: Option<StatementFilter>,
-    /// Entries that these have left out so far, until that is said.
-    left_out: u64,
+    left_out: LeftOut,
+}
+
+/// Entries that were left out so far, until that is said.
+#[derive(Default)]
+struct LeftOut {
+    by_statements: u64,
+    by_kind: u64,
 }
 
 impl Selected<'_> {
@@ -205,7 +296,11 @@ impl Selected<'_> {
             match entry {
                 Ok(entry) => {
                     let is_old = self.older.as_mut().map_or(Ok(false), |older| older.has(entry.handle))?;
-                    if is_old || !self.selection.wants(&entry) {
+                    if is_old || !self.selection.wants_otherwise(&entry) {
+                        continue;
+                    }
+                    if !self.selection.has_kind(&entry) {
+                        self.left_out.by_kind += 1;
                         continue;
                     }
                     // only answers that several shards may have of one URL cost a look
@@ -215,7 +310,7 @@ impl Selected<'_> {
                     let statements = self.statements.as_ref();
                     match statements.map_or(Ok(false), |filter| filter.leaves_out(self.archive, &entry)) {
                         Ok(false) => return Ok(Some(entry)),
-                        Ok(true) => self.left_out += 1,
+                        Ok(true) => self.left_out.by_statements += 1,
                         // what it states is not known: it stays out
                         Err(e) => damage.note(e, warnings),
                     }
@@ -224,9 +319,13 @@ impl Selected<'_> {
             }
         }
         let left_out = std::mem::take(&mut self.left_out);
-        if left_out > 0 {
-            let what = counted(left_out, "page");
+        if left_out.by_statements > 0 {
+            let what = counted(left_out.by_statements, "page");
             writeln!(warnings, "crawler: left out: {what}, by what they or their robots.txt state about their use")?;
+        }
+        if left_out.by_kind > 0 {
+            let what = counted(left_out.by_kind, "answer");
+            writeln!(warnings, "crawler: left out: {what} of other kinds (--kind all takes them)")?;
         }
         Ok(None)
     }
@@ -246,6 +345,7 @@ impl fmt::Display for Selection {
         words.extend(self.without_directive.iter().map(|name| format!("--without-directive {name}")));
         words.extend(self.respect_preferences.iter().map(|usage| format!("--respect-preferences {}=n", usage.name())));
         words.extend(self.robots.then(|| "--robots".to_owned()));
+        words.extend(self.kinds.iter().map(|kind| format!("--kind {kind}")));
         f.write_str(&words.join(" "))
     }
 }

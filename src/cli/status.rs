@@ -17,6 +17,7 @@ use crate::clock::{Clock, SystemClock, Time};
 use crate::crawl::control;
 use crate::crawl::control::wire::AskError;
 use crate::crawl::memory::Ceiling;
+use crate::crawl::reports::coverage::{self, Coverage};
 use crate::crawl::reports::{self, Left};
 use crate::crawl::sizes::measure;
 use crate::dirs::CrawlDirs;
@@ -83,6 +84,8 @@ struct StatusReport<'a> {
     memory_ceiling: Option<&'a Ceiling>,
     /// `None` if it would take long to compute.
     left: Option<&'a Left>,
+    /// Coverage by the last checkpoint; `None` if it would take long to compute.
+    coverage: Option<&'a Coverage>,
     /// Each shard, where that is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     shards: Option<&'a [ShardRow]>,
@@ -103,6 +106,7 @@ impl<'a> StatusReport<'a> {
             rates: None,
             memory_ceiling: None,
             left: None,
+            coverage: None,
             shards: None,
         }
     }
@@ -159,6 +163,8 @@ impl StatusArgs {
             left(dir, self.estimate)?.map(|left| left.with_resting_hosts(report.snapshot.gauges.resting.as_ref(), now));
         let report =
             StatusReport { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), shards: rows.as_deref(), ..report };
+        let coverage = coverage::at_the_end(dir);
+        let report = StatusReport { coverage: coverage.as_ref(), ..report };
         if self.json {
             writeln!(out, "{}", json_line(&report)?)?;
         } else {
@@ -268,6 +274,8 @@ fn text(report: &StatusReport<'_>, dir: &Path, now: Time) -> String {
         table.row("waiting", wait);
     }
     figures(&mut table, &snapshot.statistics, &snapshot.gauges);
+    let content = report.coverage.map_or("crawler report coverage counts it".to_owned(), Coverage::sentence);
+    table.row("content", content);
     let left = match (report.left, made) {
         (_, None) => "known with the first checkpoint".to_owned(),
         (Some(left), _) => time_left(left),

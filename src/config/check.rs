@@ -83,6 +83,7 @@ fn of_all(config: &Config) -> Checked {
     politeness(config)?;
     fetch(config)?;
     render(config)?;
+    kinds(config)?;
     names_and_addresses(config)?;
     stores(config)?;
     recrawl(config)?;
@@ -325,6 +326,11 @@ fn fetch(config: &Config) -> Checked {
     let sitemaps = (1..=SITEMAPS_MAX).contains(&config.robots.max_sitemaps);
     require(sitemaps, "robots.max_sitemaps", "must be from 1 to 1000; robots.sitemaps = false reads none")?;
     at_least(config.robots.cache, "1m", "robots.cache")
+}
+
+fn kinds(config: &Config) -> Checked {
+    let rules = crate::web::kind::Kinds::new(&config.kinds.rules);
+    rules.map_or_else(|error| require(false, "kinds.rules", error.to_string()), |_| Ok(()))
 }
 
 fn render(config: &Config) -> Checked {

@@ -15,6 +15,7 @@ mod check;
 mod error;
 mod headers;
 mod hosts;
+mod kinds;
 mod machine;
 mod memory;
 mod nearest;
@@ -37,6 +38,7 @@ pub use access::{Auth, Cookies, Login};
 pub use error::{ConfigError, SourceLine};
 pub use headers::Headers;
 pub use hosts::Hosts;
+pub use kinds::{KindRetries, Kinds};
 pub use recrawl::{Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern};
 pub use sections::{
     Budget, BySupporters, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat,
@@ -72,6 +74,9 @@ pub struct Config {
     pub render: Render,
     /// Treatment of robots.txt and of what it names.
     pub robots: Robots,
+    /// Treatment of answers that are no content.
+    #[serde(default)]
+    pub kinds: Kinds,
     /// Resolution of names to addresses.
     pub dns: Dns,
     /// Addresses outside of the public internet that may be fetched.
@@ -100,9 +105,8 @@ pub struct Config {
 /// Applies `$act` to every section of a [`Config`], each under its name.
 macro_rules! each_section {
     ($config:expr, $name:ident, $act:expr) => {
-        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, render, robots, dns,
-            network,
-drum, seen, frontier, container, recrawl, cluster, report)
+        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, render, robots, kinds,
+            dns, network, drum, seen, frontier, container, recrawl, cluster, report)
     };
     (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
         match $name {
@@ -118,7 +122,7 @@ use each_section;
 const SITE: &str = "site";
 
 /// Names of the sections, in the order of the file.
-const SECTIONS: [&str; 17] = [
+const SECTIONS: [&str; 18] = [
     "crawl",
     "identity",
     "scope",
@@ -127,6 +131,7 @@ const SECTIONS: [&str; 17] = [
     "fetch",
     "render",
     "robots",
+    "kinds",
     "dns",
     "network",
     "drum",
@@ -176,6 +181,12 @@ impl Config {
             let section_name: &str = section.get_ref();
             if section_name == SITE {
                 config.site = read_sites(content, &lines, &mut places)?;
+                continue;
+            }
+            if section_name == kinds::KIND {
+                let mut rules = DeTable::new();
+                rules.insert(Spanned::new(section.span(), "rules".into()), content.clone());
+                read_section(&mut config.kinds, "kinds", &rules, &lines, &mut places)?;
                 continue;
             }
             let is_tables = |list: &toml::de::DeArray<'_>| list.iter().all(|item| item.get_ref().is_table());
@@ -246,6 +257,7 @@ impl Config {
             fetch,
             render,
             robots,
+            kinds,
             dns,
             network,
             drum,
@@ -266,6 +278,7 @@ impl Config {
             fetch: fetch.clone(),
             render: render.clone(),
             robots: robots.clone(),
+            kinds: kinds.clone(),
             dns: dns.clone(),
             network: network.clone(),
             drum: drum.clone(),
@@ -393,7 +406,7 @@ impl SourceText<'_> {
         ConfigError::UnknownSection {
             place: self.place(section.span().start),
             section: section.get_ref().to_string(),
-            nearest: nearest(section.get_ref(), SECTIONS.into_iter().chain([SITE])).map(str::to_owned),
+            nearest: nearest(section.get_ref(), SECTIONS.into_iter().chain([SITE, kinds::KIND])).map(str::to_owned),
         }
     }
 

@@ -1,11 +1,15 @@
 //! The reports of a crawl at its end, and of what it went on from when it began.
 
+use serde_json::json;
+
+use super::reports::coverage;
 use super::runtime::Runtime;
 use super::shard_run::ShardRun;
 use super::{CrawlError, CrawlRequest, Verbosity, nothing, reports};
 use crate::engine::Past;
 use crate::record::{Doing, Finish, Gauges, Oddities, Statistics};
-use crate::report::{closing, closing_json};
+use crate::report::closing::{self, Closing, Got};
+use crate::report::closing_json;
 
 /// The state of an engine that is done.
 pub(super) struct Ending {
@@ -56,15 +60,18 @@ impl Ending {
         let Ending { finish, statistics, gauges, doing, oddities } = self;
         // first, while the display says that the crawl ends: nobody waits for anything after the statistics
         let written = reports::put_at_the_end(&request.dir);
+        let coverage = coverage::at_the_end(&request.dir);
+        let coverage = coverage.map(|found| Got { sentence: found.sentence(), figures: json!(found) });
+        let closing = Closing { coverage: coverage.as_ref(), ..request.closing() };
         runtime.display.finish(&statistics, &gauges, doing, statistics.elapsed);
         if request.logs_json() {
-            closing::event(&statistics, &gauges, &finish, &request.closing());
+            closing::event(&statistics, &gauges, &finish, &closing);
         } else if request.verbosity != Verbosity::Quiet {
-            request.screen.print(&closing::text(&statistics, &gauges, &finish, &request.closing()));
+            request.screen.print(&closing::text(&statistics, &gauges, &finish, &closing));
             request.screen.print(&closing::oddities(&oddities));
         }
         if let Some(path) = &request.json_path {
-            let object = closing_json::object(&statistics, &gauges, finish, &request.closing());
+            let object = closing_json::object(&statistics, &gauges, finish, &closing);
             closing_json::write(&object, path)?;
         }
         tell_reports(request, written);

@@ -18,7 +18,7 @@ use crate::checkpoint::{Identity, Shape, begin};
 use crate::clock::Time;
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
 use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
-use crate::contract::Sites;
+use crate::contract::{Retries, Sites};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{Settings, SlotOptions, SupportOptions, WORKERS_START};
@@ -28,6 +28,7 @@ use crate::process::ProcessOptions;
 use crate::record::layout;
 use crate::signature::{Signer, SignerOptions, SigningKey, SystemNonces};
 use crate::web::address::{AddressGuard, Cidr};
+use crate::web::kind::Kinds;
 use crate::web::name_server::NameServerError;
 use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::url::KeyMaker;
@@ -195,9 +196,20 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         compression: config.container.compression,
         guard,
         dedup: None,
+        kinds: kinds(config)?,
+        kinds_without_links: config.kinds.no_links.clone(),
         // it makes no requests
         sites: SiteTables::of(config, None)?.map(|tables| tables as Arc<dyn Sites>),
     })
+}
+
+/// The rules by which answers are judged, unless that is switched off.
+fn kinds(config: &Config) -> Result<Option<Arc<Kinds>>, CrawlError> {
+    if !config.kinds.judge {
+        return Ok(None);
+    }
+    let kinds = Kinds::new(&config.kinds.rules);
+    kinds.map(|kinds| Some(Arc::new(kinds))).map_err(|error| CrawlError::Usage(format!("kinds.rules: {error}")))
 }
 
 pub(super) fn drum(config: &Config, buckets: usize) -> DrumOptions {
@@ -241,6 +253,12 @@ pub(super) fn name_settings(config: &Config) -> String {
     format!("{:?} {allow:?}{hosts}", dns.nameservers)
 }
 
+/// Returns how often URLs are asked for again.
+pub(super) fn retries(config: &Config) -> Retries {
+    let of_kinds = config.kinds.retries.0.iter().map(|(kind, retries)| (*kind, *retries)).collect();
+    Retries { usual: config.fetch.retries, of_kinds }
+}
+
 /// Returns the number of requests that may be in progress.
 pub(super) fn slots(config: &Config) -> SlotOptions {
     let fetch = &config.fetch;
@@ -255,7 +273,7 @@ pub(super) fn settings(config: &Config) -> Settings {
     let crawl = &config.crawl;
     Settings {
         slots: slots(config),
-        retries: config.fetch.retries,
+        retries: retries(config),
         pages_max: crawl.max_pages,
         bytes_max: crawl.max_bytes.map(config::Bytes::get),
         time_max: crawl.max_time,

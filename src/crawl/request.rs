@@ -130,6 +130,7 @@ impl CrawlRequest {
             options: LineOptions { max_pages, max_time, max_depth, force: self.force },
             store: store.as_ref(),
             memory_bytes: peak_memory(),
+            coverage: None,
         }
     }
 }

@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::config::show_duration;
 use crate::outcome::status_text;
 use crate::record::layout;
@@ -14,6 +16,15 @@ use crate::web::secret::SecretAddress;
 
 /// Names of hosts, domains and patterns beyond a limit that are printed.
 const LIMITED_TOLD: usize = 10;
+
+/// Coverage of a crawl as the closing statistics tell it.
+#[derive(Clone, Debug)]
+pub struct Got {
+    /// For people.
+    pub sentence: String,
+    /// For programs.
+    pub figures: Value,
+}
 
 /// The content of the closing statistics besides the figures.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +43,8 @@ pub struct Closing<'a> {
     pub store: Option<&'a SecretAddress>,
     /// Peak memory of this process, from [`peak_memory`].
     pub memory_bytes: Option<u64>,
+    /// Coverage of the crawl, where it was computed.
+    pub coverage: Option<&'a Got>,
 }
 
 /// Options of the command line that the line which goes on has to have too.
@@ -86,6 +99,9 @@ impl LineOptions {
 pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: &Closing<'_>) -> String {
     let mut table = Table::default();
     figures(&mut table, statistics, gauges);
+    if let Some(coverage) = closing.coverage {
+        table.row("content", &coverage.sentence);
+    }
     // where a terminal of 24 lines still shows it
     table.row("finish reason", finish);
     if *finish == Finish::OnlySilentHosts {
@@ -340,7 +356,16 @@ mod tests {
         statistics.limited.count(Reason::DomainPages, "maze.example", 1_234);
         (0..12).for_each(|n| statistics.limited.count(Reason::HostPages, &format!("http://h{n}.test"), 5));
         let (dir, seeds) = (Path::new("./crawl"), Some(Path::new(seeds)));
-        let closing = Closing { dir, seeds, urls: &[], config, options, store: None, memory_bytes: Some(100 << 20) };
+        let closing = Closing {
+            dir,
+            seeds,
+            urls: &[],
+            config,
+            options,
+            store: None,
+            memory_bytes: Some(100 << 20),
+            coverage: None,
+        };
         text(&statistics, &Gauges { queued: 9, ..Default::default() }, &finish, &closing)
     }
 
@@ -399,7 +424,16 @@ mod tests {
         let seeds = [None, Some(Path::new("more.txt"))];
         let lines = seeds.map(|seeds| {
             let (dir, options) = (Path::new("./crawl"), LineOptions::default());
-            let closing = Closing { dir, seeds, urls: &urls, config: None, options, store: None, memory_bytes: None };
+            let closing = Closing {
+                dir,
+                seeds,
+                urls: &urls,
+                config: None,
+                options,
+                store: None,
+                memory_bytes: None,
+                coverage: None,
+            };
             resume_line(&closing, Finish::StoppedBySignal)
         });
         let begin = r"crawler example.com 'https://example.org/?a=1&b=it'\''s'";

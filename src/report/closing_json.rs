@@ -53,6 +53,7 @@ pub fn object(statistics: &Statistics, gauges: &Gauges, finish: Finish, closing:
         "rounds": gauges.rounds,
         "rendering": gauges.rendering,
         "memory_peak_bytes": closing.memory_bytes,
+        "coverage": closing.coverage.map(|got| &got.figures),
     })
 }
 
@@ -92,6 +93,7 @@ mod tests {
             options: LineOptions::default(),
             store: None,
             memory_bytes: None,
+            coverage: None,
         };
         let object = object(&statistics, &Gauges::default(), Finish::StoppedBySignal, &closing);
         assert_eq!((&object["finish"], &object["pages"]), (&json!("stopped-by-signal"), &json!(5)));

@@ -7,6 +7,7 @@ use super::*;
 use crawler::calendar::{Bounds, Mode, Past as Visits, Recrawl, ScheduleOptions, WheelOptions, wheel};
 use crawler::checkpoint;
 use crawler::container::{KeyRecord, Reader, Report, Standing, verify};
+use crawler::contract::Retries;
 use crawler::disk::simulated::SimulatedDisk;
 use crawler::frontier::QueuedUrl;
 
@@ -412,7 +413,7 @@ impl Web for Evasive {
 
     fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
         // one that waits for its next attempt is not counted yet
-        (settings.checkpoint_interval, settings.retries) = (HOUR, 0);
+        (settings.checkpoint_interval, settings.retries) = (HOUR, Retries::usual(0));
         frontier.budget.pages_per_host = Some(7);
     }
 

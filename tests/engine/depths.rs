@@ -51,7 +51,7 @@ impl Web for TwoPaths {
     }
 
     fn tune(&self, settings: &mut Settings, _: &mut FrontierOptions) {
-        settings.retries = 20;
+        settings.retries.usual = 20;
     }
 }
 

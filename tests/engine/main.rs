@@ -45,7 +45,7 @@ use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
 use crawler::container::{CompactionJob, ContainerOptions, WarcInfo};
 use crawler::contract::{
-    self, Answer, AskId, FetchFailed, FetchJob, Fetched, Purpose, RenderJob, ResolveJob, Response,
+    self, Answer, AskId, FetchFailed, FetchJob, Fetched, Judgement, Purpose, RenderJob, ResolveJob, Response, Retries,
 };
 use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -246,6 +246,7 @@ impl Executors for Inline {
             request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
             started,
             duration: LATENCY,
+            judgement: Judgement::Open,
         };
         let processed = self.processor.process(Fetched { job, response }).unwrap();
         self.tell(LATENCY, Event::Reply(contract::Reply::Page(Box::new(processed))));
@@ -308,7 +309,7 @@ struct Run {
 fn settings() -> Settings {
     Settings {
         slots: SlotOptions { workers: 16, workers_most: None, slow: 16, slow_after: Duration::from_secs(2) },
-        retries: 2,
+        retries: Retries::usual(2),
         pages_max: None,
         bytes_max: None,
         time_max: None,
@@ -382,6 +383,8 @@ fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),
+        kinds: None,
+        kinds_without_links: Vec::new(),
         sites: None,
     };
     let record = Rc::new(RefCell::new(Record::default()));

@@ -50,7 +50,7 @@ impl Web for Listed {
     }
 
     fn tune(&self, settings: &mut Settings, _: &mut FrontierOptions) {
-        settings.retries = self.retries;
+        settings.retries.usual = self.retries;
     }
 }
 

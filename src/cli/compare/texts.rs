@@ -166,6 +166,7 @@ mod tests {
             let entry = Entry {
                 url: String::new(),
                 status: 200,
+                kind: None,
                 time: crate::clock::Time::ZERO,
                 mime: mime.to_owned(),
                 bytes: 0,

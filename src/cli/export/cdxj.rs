@@ -17,6 +17,7 @@ use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry};
 use crate::cli::exit::Exit;
 use crate::cli::output::memory;
+use crate::cli::selection::KindChoice;
 use crate::clock::Time;
 use crate::disk::sorter::Sorter;
 use crate::text::escape::json_line;
@@ -86,7 +87,7 @@ impl CdxjArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let (mut damage, mut sorter) = (Damage::default(), Sorter::new(self.memory));
-        let (selection, all) = (&self.common.selection, self.all);
+        let (selection, all) = (&self.common.selection(KindChoice::Unrefused), self.all);
         let mut spellings = self.spellings.then(|| Spellings::new(self.memory));
         selection.each(archive, all, &mut damage, warnings, |entry, damage, warnings| {
             match stored_line(archive, &entry) {
@@ -255,6 +256,7 @@ mod tests {
         let entry = Entry {
             url: format!("http://h{}.example/{}{}", n % 7, "long/".repeat(20), n * 7_919 % 9_001),
             status: 200,
+            kind: None,
             time: Time::from_ms(1_114_650_975_990 + u64::from(n)),
             mime: "text/html".to_owned(),
             bytes: 1,

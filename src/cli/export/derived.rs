@@ -9,7 +9,7 @@ use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, RecordLocation, Response};
 use crate::cli::exit::Exit;
 use crate::cli::ordered::{Named, Ordered};
-use crate::cli::selection::Selection;
+use crate::cli::selection::{KindChoice, Selection};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::text::escape::Escaped;
@@ -65,13 +65,14 @@ impl Derivation<'_> {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let mut damage = Damage::default();
-        out.write_all(&self.common.warcinfo(self.all, name, now))?;
+        out.write_all(&self.common.warcinfo(KindChoice::Unjudged, self.all, name, now))?;
         let make = self.make;
         let work = |page: Page| make(&page, &mut Encoder::new(Compression::Gzip));
         thread::scope(|scope| {
             let mut made = Ordered::start(scope, &work);
-            self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
-                if !(self.wants)(&self.common.selection, &entry) {
+            let selection = self.common.selection(KindChoice::Unjudged);
+            selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
+                if !(self.wants)(&selection, &entry) {
                     return Ok(());
                 }
                 match page(archive, &entry) {

@@ -14,7 +14,7 @@ use super::Scans;
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::{Exit, UsageError};
 use crate::cli::output::{Output, memory};
-use crate::cli::selection::Selection;
+use crate::cli::selection::{KindArgs, KindChoice, Selection};
 use crate::cli::{ArchiveArg, OpenArchive};
 use crate::graph::{Builder, Graph, Rank};
 use crate::web::url::CanonicalUrl;
@@ -43,6 +43,8 @@ pub(super) struct GraphArgs {
     archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    kind: KindArgs,
     /// Directory for the files; it is made if it is not there
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
@@ -116,8 +118,9 @@ impl GraphArgs {
     fn graph(&self, archive: &dyn Archive, warnings: &mut dyn Write) -> anyhow::Result<(Graph, Damage)> {
         let (mut damage, mut scans) = (Damage::default(), Scans::new());
         let mut builder = Builder::new(self.memory);
-        self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-            if !self.selection.may_link(&entry) {
+        let selection = self.kind.narrow(&self.selection, KindChoice::Unjudged);
+        selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
+            if !selection.may_link(&entry) {
                 return Ok(());
             }
             match archive.shown(&entry) {

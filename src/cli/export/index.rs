@@ -13,7 +13,7 @@ use super::replayable::Replayable;
 use crate::cli::archive::{Archive, Damage, Entry, Response, redirect};
 use crate::cli::exit::Exit;
 use crate::cli::page::decode;
-use crate::cli::selection::Selection;
+use crate::cli::selection::{KindArgs, KindChoice, Selection};
 use crate::cli::tables::{self, TableArgs};
 use crate::cli::{ArchiveArg, OpenArchive};
 use crate::reading::tree::{TIME_MAX, parse};
@@ -97,6 +97,8 @@ pub(super) struct IndexArgs {
     archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    kind: KindArgs,
     /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
@@ -138,7 +140,8 @@ impl IndexArgs {
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let mut damage = Damage::default();
         let crawl = self.name.clone().unwrap_or_else(|| name_of(&self.archive.dir.dir));
-        self.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
+        let selection = self.kind.narrow(&self.selection, KindChoice::Unrefused);
+        selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
             match self.row(archive, &entry, &crawl) {
                 Ok(row) => sink.write(table.piece(vec![row]))?,
                 Err(e) => damage.note(e, warnings),

@@ -18,6 +18,7 @@ use crate::cli::OpenArchive;
 use crate::cli::archive::{self, Archive, Damage, Response, redirect};
 use crate::cli::columns::{Column, Columns};
 use crate::cli::exit::Exit;
+use crate::cli::selection::KindChoice;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
@@ -102,8 +103,9 @@ impl LinksArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let (mut damage, mut scans) = (Damage::default(), Scans::new());
-        self.common.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-            if !self.common.selection.may_link(&entry) {
+        let selection = self.common.selection(KindChoice::Unjudged);
+        selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
+            if !selection.may_link(&entry) {
                 return Ok(());
             }
             match archive.shown(&entry) {

@@ -28,7 +28,7 @@ pub(super) use self::{cdxj::line as cdxj_line, replayable::Answer as CdxjAnswer}
 use super::archive::Archive;
 use super::exit::Exit;
 use super::output::Output;
-use super::selection::Selection;
+use super::selection::{KindArgs, KindChoice, Selection};
 use super::{ArchiveArg, OpenArchive};
 use crate::clock::Time;
 use crate::warc::{Compression, Encoder};
@@ -81,6 +81,8 @@ struct Common {
     archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    kind: KindArgs,
     /// Output file; it appears when it is complete. - is standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -103,6 +105,11 @@ impl ExportArgs {
 }
 
 impl Common {
+    /// The selection, of the kinds that are said, or else of the `usual` ones.
+    fn selection(&self, usual: KindChoice) -> Selection {
+        self.kind.narrow(&self.selection, usual)
+    }
+
     /// Opens the archive and the output, lets `write` do its work, and ends the output. What was damaged in the archive
     /// does not keep the rest from being exported.
     fn with(
@@ -119,10 +126,10 @@ impl Common {
     }
 
     /// The first record of a WARC file: who wrote it, and what was selected.
-    fn warcinfo(&self, all: bool, name: &str, now: Time) -> Vec<u8> {
+    fn warcinfo(&self, usual: KindChoice, all: bool, name: &str, now: Time) -> Vec<u8> {
         let software = concat!("crawler/", env!("CARGO_PKG_VERSION"));
         let versions = if all { "all versions" } else { "the newest version of each URL" };
-        let filters = self.selection.to_string();
+        let filters = self.selection(usual).to_string();
         let filters = if filters.is_empty() { "all pages".to_owned() } else { filters };
         let fields = [
             ("selection".to_owned(), format!("{filters}; {versions}")),

@@ -8,6 +8,7 @@ use super::Common;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage};
 use crate::cli::exit::Exit;
+use crate::cli::selection::KindChoice;
 use crate::text::escape::Escaped;
 
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ impl UrlsArgs {
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let mut damage = Damage::default();
         self.common
-            .selection
+            .selection(KindChoice::All)
             .each(archive, false, &mut damage, warnings, |entry, _, _| Ok(writeln!(out, "{}", Escaped(&entry.url))?))?;
         Ok(damage.or(Exit::Done, warnings))
     }

@@ -19,6 +19,7 @@ use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage};
 use crate::cli::exit::Exit;
 use crate::cli::output::Output;
+use crate::cli::selection::KindChoice;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::text::figures::digits_ms;
@@ -74,7 +75,7 @@ impl WarcArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let (mut encoder, mut bytes) = (Encoder::new(Compression::Gzip), Vec::new());
-        let selection = &self.common.selection;
+        let selection = &self.common.selection(KindChoice::Unrefused);
         spellings.each(archive, selection, self.all, damage, warnings, |spelling, entry, damage, warnings| {
             bytes.clear();
             match Replayable::of(archive, entry).and_then(|page| page.records(archive)) {
@@ -98,9 +99,10 @@ impl WarcArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let mut damage = Damage::default();
-        out.write_all(&self.common.warcinfo(self.all, name, now))?;
+        out.write_all(&self.common.warcinfo(KindChoice::Unrefused, self.all, name, now))?;
         let mut spellings = self.spellings.then(|| Spellings::new(SPELLINGS_MEMORY));
-        let mut wanted = Wanted::new(&self.common.selection, archive, self.all)?;
+        let selection = self.common.selection(KindChoice::Unrefused);
+        let mut wanted = Wanted::new(&selection, archive, self.all)?;
         while let Some(WantedPage { page, is_selected }) = wanted.next(&mut damage, warnings)? {
             match page.records(archive) {
                 Ok(records) => records.iter().try_for_each(|record| copy(record, out))?,
@@ -165,7 +167,10 @@ mod tests {
             let kinds: Vec<_> = records.iter().map(Record::kind).collect();
             assert_eq!(kinds, ["warcinfo", "metadata", "request", "response"]);
             let info = String::from_utf8(records[0].block.clone()).unwrap();
-            assert!(info.contains("selection: --prefix https://a.example/ --status 200; the newest version"), "{info}");
+            assert!(
+                info.contains("selection: --prefix https://a.example/ --status 200 --kind unrefused; the newest"),
+                "{info}"
+            );
             let stored = archive.exchange(&archive.stored[0].0).unwrap();
             for (copied, stored) in records[1..].iter().zip(&stored) {
                 assert_eq!(copied.to_bytes(), stored.record.to_bytes());

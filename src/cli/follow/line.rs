@@ -14,6 +14,7 @@ use super::super::archive::{Damage, Response, redirect};
 use super::super::exit::UsageError;
 use super::super::export::Scans;
 use super::super::page::{decode, title_of};
+use super::super::parts;
 use super::batch::Batch;
 use super::bodies::Bodies;
 use crate::archive::{Answer, Error, History, Page};
@@ -37,6 +38,8 @@ pub(super) enum Field {
     Url,
     /// Status of the answer
     Status,
+    /// Kind of the answer: content, or what came in its place; null for errors and redirects
+    Kind,
     /// Media type, without parameters
     Mime,
     /// Bytes of the body as it was sent
@@ -217,6 +220,7 @@ impl Lines {
             Field::Place => json!(page.place().to_string()),
             Field::Url => json!(page.url()),
             Field::Status => json!(page.status()),
+            Field::Kind => json!(parts::of_page(page).1.kind_text()),
             Field::Mime => json!(page.media_type()),
             Field::Bytes => json!(page.body_bytes()),
             Field::Time => json!(iso_ms(time(page))),

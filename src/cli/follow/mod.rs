@@ -28,7 +28,7 @@ use super::DirArg;
 use super::archive::Damage;
 use super::exit::{Exit, UsageError};
 use super::preferences::StatementFilter;
-use super::selection::Selection;
+use super::selection::{KindArgs, KindChoice, Selection};
 use super::{parts, run};
 use crate::archive::{Cursor, Error, Follower, Page};
 use crate::disk;
@@ -84,6 +84,8 @@ pub(super) struct FollowArgs {
     dir: DirArg,
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    kind: KindArgs,
     /// Place to begin at: start, end (what is stored from now on), or behind the places of earlier lines, separated by
     /// commas, one for each shard
     #[arg(long, value_name = "PLACE", default_value = "start", value_parser = From::parse)]
@@ -157,8 +159,19 @@ impl FollowArgs {
             run::require_crawl(self.dir())?;
         }
         let Some(follower) = self.open()? else { return Ok(Exit::Done) };
-        let (statements, damage) = (self.selection.statements(), Damage::default());
-        let run = Run { args: self, follower, lines, target, statements, damage, saved: None, batch: Batch::default() };
+        let selection = self.kind.narrow(&self.selection, KindChoice::Unjudged);
+        let (statements, damage) = (selection.statements(), Damage::default());
+        let run = Run {
+            args: self,
+            selection,
+            follower,
+            lines,
+            target,
+            statements,
+            damage,
+            saved: None,
+            batch: Batch::default(),
+        };
         run.follow()
     }
 
@@ -207,6 +220,7 @@ impl FollowArgs {
 /// A crawl that is followed.
 struct Run<'a> {
     args: &'a FollowArgs,
+    selection: Selection,
     follower: Follower,
     lines: Lines,
     target: Target,
@@ -248,7 +262,7 @@ impl Run<'_> {
 
     fn wants(&mut self, page: &Page) -> anyhow::Result<bool> {
         let (archive, entry) = parts::of_page(page);
-        if !self.args.selection.wants(&entry) {
+        if !self.selection.wants(&entry) {
             return Ok(false);
         }
         let Some(filter) = &self.statements else { return Ok(true) };

@@ -142,6 +142,7 @@ fn effective(current: &Config, new: &Config) -> Config {
             ..new.budget.clone()
         },
         fetch: config::Fetch { retries: new.fetch.retries, ..current.fetch.clone() },
+        kinds: config::Kinds { retries: new.kinds.retries.clone(), ..current.kinds.clone() },
         dns: config::Dns { hosts: new.dns.hosts.clone(), ..current.dns.clone() },
         site: new.site.clone(),
         identity: new.identity.clone(),

@@ -5,10 +5,12 @@
 
 use std::time::Duration;
 
-use super::model::{DomainInRound, Explanation, Host, Queue, Recrawl, Skipped, Version};
+use super::model::{DomainInRound, Explanation, Host, Judged, Queue, Recrawl, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
-use crate::outcome::{Failure, NO_ADDRESS_ALLOWED, Reason, Verdict, code_text, judge_answer, status_text};
+use crate::contract::Answered;
+use crate::crawl::options::retries;
+use crate::outcome::{Failure, NO_ADDRESS_ALLOWED, Reason, Verdict, code_text, status_text};
 use crate::record::{Doing, ReadLine};
 use crate::text::figures::{count, date, fraction, size, span};
 
@@ -70,8 +72,12 @@ fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
 /// to be asked for again.
 fn ended(newest: &Version, queue: &Queue, facts: &Facts<'_>) -> bool {
     let later = facts.key_bytes.is_none_or(|key_bytes| newest.record >= key_bytes);
-    let retries = facts.config.fetch.retries;
-    later && judge_answer(newest.status, false, queue.attempts, retries) != Verdict::Retry
+    let answered = Answered {
+        status: newest.status,
+        is_interrupted: false,
+        kind: newest.judged.as_ref().map(|judged| judged.kind),
+    };
+    later && retries(facts.config).verdict(&answered, queue.attempts) != Verdict::Retry
 }
 
 fn fetched(told: &Explanation, newest: &Version) -> String {
@@ -79,6 +85,9 @@ fn fetched(told: &Explanation, newest: &Version) -> String {
     let status = format!("{} {}", newest.status, status_text(newest.status));
     let (when, bytes) = (date(newest.time), size(newest.bytes));
     let mut text = format!("was fetched {spelling}{when}, {}, {bytes}", status.trim_end());
+    if let Some(judged) = &newest.judged {
+        text.push_str(&format!("; it is no content but {}", kind_text(judged)));
+    }
     if let Some(last) = told.redirects_to.last() {
         let status = last.status.map_or("not in the archive".to_owned(), |status| status.to_string());
         text.push_str(&format!("; it redirects to {} ({status})", last.url));
@@ -93,6 +102,12 @@ fn fetched(told: &Explanation, newest: &Version) -> String {
         text.push_str(&format!("; {next}"));
     }
     text
+}
+
+/// A kind with its evidence, in words.
+fn kind_text(judged: &Judged) -> String {
+    let article = if judged.kind.text().starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {} ({}: {})", judged.kind, judged.by, judged.evidence.join(", "))
 }
 
 /// Says when a page that was fetched is visited next.
@@ -297,6 +312,7 @@ mod tests {
             record,
             truncated: false,
             rendered: false,
+            judged: None,
         }
     }
 

@@ -6,6 +6,7 @@
 //! | `seeds` | seeds/list and seeds/fates | at every checkpoint while it is short, else at the end |
 //! | `mime-types` | logs/crawl.log | at the end |
 //! | `hosts` | logs/crawl.log and the queue | at the end |
+//! | `coverage` | the archive's index, the queue and the last checkpoint | at the end |
 //! | `domains` | the queue and logs/crawl.log | on demand alone |
 //!
 //! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is
@@ -15,6 +16,7 @@
 //! Nothing depends on the files. Of a crawl of several shards they are made from what all shards have, and are in the
 //! directory of the crawl.
 
+pub(crate) mod coverage;
 mod domains;
 mod hosts;
 mod left;
@@ -44,6 +46,7 @@ use crate::text::figures::date;
 pub use hosts::Totals;
 pub use left::{Left, left, left_reads};
 pub(super) use remaining::for_each_host as for_each_queued_host;
+use remaining::for_each_waiting;
 pub use tally::HostRow;
 
 /// Most bytes of logs and queue that are read at the end of a crawl. Four times as much took 7 to 12 s.
@@ -74,11 +77,14 @@ pub enum Name {
     MimeTypes,
     /// A row a domain: who supports it, and what it had.
     Domains,
+    /// The share of known URLs that were got, and what was not.
+    Coverage,
 }
 
 impl Name {
     /// All reports except `domains`, which is made only when it is named.
-    pub const ALL: [Name; 5] = [Name::Crawl, Name::Hosts, Name::Seeds, Name::StatusCodes, Name::MimeTypes];
+    pub const ALL: [Name; 6] =
+        [Name::Crawl, Name::Coverage, Name::Hosts, Name::Seeds, Name::StatusCodes, Name::MimeTypes];
 
     /// As it is called.
     pub(crate) fn as_str(self) -> &'static str {
@@ -89,6 +95,7 @@ impl Name {
             Name::StatusCodes => "status-codes",
             Name::MimeTypes => "mime-types",
             Name::Domains => "domains",
+            Name::Coverage => "coverage",
         }
     }
 }
@@ -178,6 +185,7 @@ fn write_out(name: Name, disk: &Disk, dir: &Path, mut out: Out<'_>, is_alone: bo
         Name::MimeTypes => mime_types::write(disk, &dirs, &mut out),
         Name::Hosts => write_hosts(disk, &dirs, &mut out),
         Name::Domains => domains::write(disk, &dirs, &mut out),
+        Name::Coverage => coverage::write(disk, &dirs, &mut out),
     }
 }
 
@@ -234,12 +242,14 @@ pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
 /// Puts all reports into the crawl directory `dir` that do not take long; says which were left out.
 pub(super) fn put_at_the_end(dir: &Path) -> Result<Vec<Name>, ReportError> {
     let disk = Disk::real();
-    let (log, queue) = left::log_and_queue(&disk, &CrawlDirs::open(&disk, dir)?)?;
+    let dirs = CrawlDirs::open(&disk, dir)?;
+    let (log, queue) = left::log_and_queue(&disk, &dirs)?;
     let mut left_out = Vec::new();
     for name in Name::ALL {
         let reads = match name {
             Name::Hosts | Name::Domains => log.saturating_add(queue),
             Name::MimeTypes => log,
+            Name::Coverage => coverage::coverage_reads(&disk, &dirs)?,
             Name::Crawl | Name::Seeds | Name::StatusCodes => 0,
         };
         if reads <= AT_THE_END_BYTES { put(name, dir)? } else { left_out.push(name) }

@@ -114,6 +114,11 @@ impl Page {
         self.record.status
     }
 
+    /// The kind of the answer, where it is no content: `challenge`, `login`, `soft-404` and so on.
+    pub fn kind(&self) -> Option<&'static str> {
+        self.record.kind.map(|kind| kind.text())
+    }
+
     /// Returns when the request began.
     pub fn fetched(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_millis(self.record.time.ms())

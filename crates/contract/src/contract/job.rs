@@ -22,6 +22,7 @@ use super::likeness::Likeness;
 use super::login_plan::{LoginPlan, LoginStep, Submission};
 use super::render_plan::{Found, RenderWish, Rendered, Resource};
 use super::request_settings::RequestSettings;
+use super::retries::Answered;
 use crate::calendar::Past;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
@@ -32,6 +33,7 @@ use crate::warc::{Again, Header, HttpVersion, Records, Truncation};
 use crate::web::cookies::CookieField;
 use crate::web::headers;
 use crate::web::html::LinkKind;
+use crate::web::kind::{Judged, Kind};
 use crate::web::login::Form;
 use crate::web::mime;
 use crate::web::robots::RobotsRules;
@@ -238,9 +240,34 @@ pub struct Response {
     pub started: Time,
     /// Time from there to the last byte.
     pub duration: Duration,
+    /// Its kind, once that is known.
+    pub judgement: Judgement,
+}
+
+/// Knowledge of what kind of answer one is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Judgement {
+    /// Nobody has judged it yet.
+    #[default]
+    Open,
+    /// It was judged when it came: content, or one of the other kinds.
+    Known(Option<Kind>),
 }
 
 impl Response {
+    /// Its kind, where it is known to be no content.
+    pub fn kind(&self) -> Option<Kind> {
+        match self.judgement {
+            Judgement::Known(kind) => kind,
+            Judgement::Open => None,
+        }
+    }
+
+    /// The facts of it by which it is decided whether its URL is asked for again.
+    pub fn answered(&self) -> Answered {
+        Answered { status: self.status, is_interrupted: self.is_interrupted(), kind: self.kind() }
+    }
+
     /// The first value of the header `name`.
     pub fn header<'a>(&'a self, name: &'a str) -> Option<Cow<'a, str>> {
         headers::first(&self.headers, name)
@@ -365,6 +392,8 @@ pub struct Findings {
     pub likeness: Option<Box<Likeness>>,
     /// Evidence of the page for and against the parameters of its URL, where these may be session ids.
     pub evidence: Option<Box<Evidence>>,
+    /// The kind of the answer with its evidence, where it came just now and is no content.
+    pub judged: Option<Box<Judged>>,
     /// Statements in the page itself about its use, apart from those in its header.
     pub statements: Statements,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
@@ -401,11 +430,17 @@ impl Findings {
             text: 0,
             likeness: None,
             evidence: None,
+            judged: None,
             statements: Statements::default(),
             canonical: None,
             login: None,
             is_logged_out: false,
         }
+    }
+
+    /// The judgement of an answer in which this was found, and which was judged with it.
+    pub fn judgement(&self) -> Judgement {
+        Judgement::Known(self.judged.as_ref().map(|judged| judged.kind))
     }
 
     /// The kind of document that the answer was: a page, a sitemap or a feed.

@@ -19,14 +19,15 @@ mod render_job;
 mod render_plan;
 mod reply;
 mod request_settings;
+mod retries;
 mod signing;
 mod sites;
 
 pub use evidence::{ContentDigests, Evidence, PageLink, ParameterEvidence, ParameterKeys};
 pub use fault::{Fault, panic_text};
 pub use job::{
-    FetchFailed, FetchJob, Fetched, Findings, FoundLink, HeldPermits, LimitsMet, LoginFindings, Processed, Purpose,
-    ResolveJob, Response, Target, Unresolved,
+    FetchFailed, FetchJob, Fetched, Findings, FoundLink, HeldPermits, Judgement, LimitsMet, LoginFindings, Processed,
+    Purpose, ResolveJob, Response, Target, Unresolved,
 };
 pub use lease::Lease;
 pub use likeness::Likeness;
@@ -36,5 +37,6 @@ pub use render_job::{RenderJob, RenderWork};
 pub use render_plan::{Answer, Ask, AskId, Consent, Found, Refusal, RenderMode, RenderWish, Rendered, Resource};
 pub use reply::{Addressed, Reply, ReplyTo};
 pub use request_settings::{CookieUse, RequestSettings};
+pub use retries::{Answered, Retries};
 pub use signing::{RequestSigner, SignatureFields};
 pub use sites::{Rank, Sites};

@@ -125,6 +125,7 @@ mod tests {
             value_bytes: 100,
             time: Time::ZERO,
             status: 200,
+            kind: None,
             robots: false,
             of_rendering: false,
             is_rendered: false,

@@ -12,6 +12,7 @@ use super::values;
 use super::versions::value;
 use crate::disk::{DiskFile, Error, Result};
 use crate::warc::{Compression, Encoder, Record, RecordReader, format_date};
+use crate::web::kind::Judged;
 use crate::web::statements::Statements;
 
 /// Bytes in which the record before is looked for, step by step; heads of a few hundred bytes are the rule.
@@ -66,6 +67,15 @@ impl Reader {
             return Ok(Statements::default());
         }
         Ok(self.metadata(record)?.map(|metadata| Statements::parse(&metadata.block)).unwrap_or_default())
+    }
+
+    /// Reads the kind of an answer that is no content, with its evidence. key.dat says whether it has one, so that only
+    /// those are read.
+    pub fn judged(&self, record: &KeyRecord) -> Result<Option<Judged>> {
+        match record.kind {
+            Some(_) => Ok(self.metadata(record)?.and_then(|metadata| Judged::parse(&metadata.block))),
+            None => Ok(None),
+        }
     }
 
     /// The records of the exchange that `key` leads to, in the order of the file; the last one is the answer's.

@@ -30,6 +30,7 @@ pub(super) fn answer<'a>(url: &'a str, at: Time, body: &'a [u8]) -> Exchange<'a>
         rendition: None,
         again: None,
         canonical: None,
+        judged: None,
         statements: None,
         id_seed: id_seed(0, url, at),
     }
@@ -43,6 +44,7 @@ pub(super) fn page<'a>(exchange: &Exchange<'a>, key: Fingerprint, records: &'a R
         status: exchange.status,
         time: exchange.fetched_at,
         mime: "text/html",
+        kind: exchange.judged.map(|judged| judged.kind),
         robots: exchange.robots,
         of_rendering: exchange.of_rendering,
         is_rendered: exchange.rendition.is_some_and(|rendition| rendition.dom.is_some()),

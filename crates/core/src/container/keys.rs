@@ -13,7 +13,8 @@
 //!        offset in key.dat, 0 for none
 //! 24  4  its length there; of a removed page 0
 //! 28  6  time, milliseconds since the Unix epoch
-//! 34  2  status
+//! 34  2  status, and in the highest 6 bits the kind of an answer that is no content: its place in the list of
+//!        kinds, from 1 on
 //! 36 20  SHA-1 of the payload
 //! 56  4  length of the payload
 //! 60  5  previous version of the same URL: offset in key.dat, 0 for none

@@ -73,6 +73,7 @@ use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::warc::{Compression, Encoder, Profile, RevisitDraft};
+use crate::web::kind::Kind;
 use address::AddressFile;
 use digests::Digests;
 pub use exchange::StoredRecord;
@@ -137,6 +138,8 @@ pub struct NewPage<'a> {
     pub key: Fingerprint,
     /// Status of the answer.
     pub status: u16,
+    /// The kind of the answer, where it is no content.
+    pub kind: Option<Kind>,
     /// Time at which the request began.
     pub time: Time,
     /// Media type.
@@ -305,6 +308,7 @@ impl Container {
             value_bytes,
             time: page.time,
             status: page.status,
+            kind: page.kind,
             robots: page.robots,
             of_rendering: page.of_rendering,
             is_rendered: page.is_rendered,
@@ -350,6 +354,7 @@ impl Container {
             value_bytes: page.value_bytes,
             time: page.time,
             status: page.status,
+            kind: page.kind,
             robots: page.robots,
             of_rendering: page.of_rendering,
             is_rendered: page.conversion.is_some(),

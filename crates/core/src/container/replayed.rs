@@ -14,6 +14,7 @@ use crate::warc::{
     Truncation, parse_date, parse_http_head,
 };
 use crate::web::headers;
+use crate::web::kind::{KIND_FIELD, Kind};
 use crate::web::mime;
 use crate::web::statements::Statements;
 
@@ -27,6 +28,8 @@ pub struct ReplayedPage {
     pub url: String,
     /// Status of the answer.
     pub status: u16,
+    /// Its kind, where it is no content, as it was judged when it came.
+    pub kind: Option<Kind>,
     /// Time at which the request began.
     pub time: Time,
     /// The page that named it.
@@ -166,6 +169,7 @@ fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage>
     Some(ReplayedPage {
         url: response.field("WARC-Target-URI")?.to_owned(),
         status,
+        kind: field(KIND_FIELD).and_then(Kind::of_text),
         time: parse_date(response.field("WARC-Date")?)?,
         via: field("via").map(str::to_owned),
         depth: u16::try_from(number("depth")).unwrap_or(u16::MAX),

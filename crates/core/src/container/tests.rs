@@ -249,6 +249,7 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 value_bytes: 10,
                 time: Time::from_ms(5),
                 status: 200,
+                kind: None,
                 robots: false,
                 of_rendering: false,
                 is_rendered: false,

@@ -200,7 +200,7 @@ impl Container {
             if !record.is_removed && record.status == 200 && record.is_external {
                 return Ok(None);
             }
-            if !record.is_removed && record.status == 200 && !record.truncated {
+            if !record.is_removed && record.status == 200 && record.kind.is_none() && !record.truncated {
                 let Some(headers) = self.headers_of_page(&record)? else { return Ok(None) };
                 let payload_at = record.payload_at.unwrap_or(record.offset);
                 return Ok(Validators::of(&headers).map(|validators| Condition { validators, payload_at }));
@@ -282,7 +282,7 @@ impl Container {
 fn has_payload(record: &KeyRecord) -> bool {
     let is_page = match record.status {
         304 => record.payload_at.is_some(),
-        status => status < 400,
+        status => status < 400 && record.kind.is_none(),
     };
     is_page && !record.is_removed && !record.is_external
 }

@@ -202,6 +202,9 @@ pub struct Feedback {
     pub bytes: u64,
     /// The party for which the attempt speaks, by that table.
     pub blame: Blame,
+    /// True if what came is no page but a refusal, whatever it was asked for: a host that gives nothing else for long
+    /// enough is given up.
+    pub is_turned_away: bool,
     /// The failure, where no answer came.
     pub failure: Option<Failure>,
     /// A valid Retry-After.

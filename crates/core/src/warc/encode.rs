@@ -14,6 +14,7 @@ mod again;
 mod revisit;
 use super::{Again, Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
+use crate::web::kind::Judged;
 use crate::web::statements::Statements;
 pub use again::id_of;
 pub(crate) use again::{WAS_REVISIT_FIELD, http_head as head_of, with_field};
@@ -86,6 +87,8 @@ pub struct Exchange<'a> {
     pub again: Option<Again>,
     /// The URL that the page names as its canonical one.
     pub canonical: Option<&'a str>,
+    /// The kind of the answer with its evidence, where it is no content.
+    pub judged: Option<&'a Judged>,
     /// Statements about its use.
     pub statements: Option<&'a Statements>,
     /// Seed of the record ids.
@@ -290,6 +293,9 @@ impl Encoder {
         }
         if let Some(archive) = payload_in {
             field(text, PAYLOAD_IN_FIELD, archive);
+        }
+        for (name, value) in exchange.judged.into_iter().flat_map(Judged::fields) {
+            field(text, name, &value);
         }
         for (name, value) in exchange.statements.into_iter().flat_map(Statements::fields) {
             field(text, name, &value);

@@ -37,6 +37,7 @@ fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
         rendition: None,
         again: None,
         canonical: None,
+        judged: None,
         statements: None,
         id_seed: 0x1234_5678_9abc_def0_0fed_cba9_8765_4321,
     }

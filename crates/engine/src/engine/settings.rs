@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::hosts::Hosts;
 use super::requests::SlotOptions;
-use crate::contract::{FetchJob, Rank, RenderMode, RequestSettings, Sites};
+use crate::contract::{FetchJob, Rank, RenderMode, RequestSettings, Retries, Sites};
 use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, RequisitePace};
 use crate::web::url::CanonicalUrl;
@@ -17,7 +17,7 @@ pub struct Settings {
     /// Requests that may be in progress, slow ones beside them.
     pub slots: SlotOptions,
     /// Attempts after the first.
-    pub retries: u8,
+    pub retries: Retries,
     /// Pages of the whole crawl.
     pub pages_max: Option<u64>,
     /// Bytes received in the whole crawl.

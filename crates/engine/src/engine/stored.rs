@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::container::ReplayedPage;
-use crate::contract::{Findings, Purpose, Response};
+use crate::contract::{Findings, Judgement, Purpose, Response};
 use crate::frontier::Hops;
 use crate::warc::HttpVersion;
 use crate::web::scope::Scope;
@@ -35,5 +35,6 @@ pub(super) fn stored_response(page: &mut ReplayedPage) -> Response {
         request: Vec::new(),
         started: page.time,
         duration: Duration::ZERO,
+        judgement: Judgement::Known(page.kind),
     }
 }

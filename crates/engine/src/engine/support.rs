@@ -33,10 +33,10 @@ use std::net::IpAddr;
 use super::checkpoint::Checkpoint;
 use super::stored::{purpose_of, stored_response};
 use crate::container::ReplayedPage;
-use crate::contract::{Findings, Purpose, Response};
+use crate::contract::{Findings, Purpose, Response, Retries};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QUARTERS, RoundBudgets};
-use crate::outcome::{Verdict, judge_answer};
+use crate::outcome::Verdict;
 use crate::record::layout::StoreName;
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
@@ -98,7 +98,7 @@ pub fn supporter(keys: &KeyMaker, own: Fingerprint, address: Option<IpAddr>, by_
 pub fn links_of(
     mut page: ReplayedPage,
     is_robots: bool,
-    retries: u8,
+    retries: &Retries,
     keys: &KeyMaker,
     find: &mut dyn FnMut(&CanonicalUrl, Purpose<'_>, &Response) -> Findings,
 ) -> Option<(Keys, Findings)> {
@@ -106,7 +106,7 @@ pub fn links_of(
     let url = CanonicalUrl::parse(&page.url).ok().filter(|_| is_page)?;
     let hops = Hops::parse(&page.hops);
     let response = stored_response(&mut page);
-    if judge_answer(page.status, response.is_interrupted(), page.attempt, retries) == Verdict::Retry {
+    if retries.verdict(&response.answered(), page.attempt) == Verdict::Retry {
         return None;
     }
     let findings = find(&url, purpose_of(&page, &hops), &response);

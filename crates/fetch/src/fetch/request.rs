@@ -17,7 +17,8 @@ use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
 use crate::contract::{
-    Addressed, Fault, FetchFailed, FetchJob, Fetched, Reply, RequestSettings, Response, SignatureFields, Target,
+    Addressed, Fault, FetchFailed, FetchJob, Fetched, Judgement, Reply, RequestSettings, Response, SignatureFields,
+    Target,
 };
 use crate::disk;
 use crate::outcome::Cause;
@@ -210,6 +211,7 @@ impl Exchange<'_> {
             request: head::text(self.job, self.settings, signature.as_ref()),
             started,
             duration,
+            judgement: Judgement::Open,
             body,
         };
         Ok((response, place))

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::clock::Time;
-use crate::contract::Findings;
 use crate::contract::listed::format_of;
+use crate::contract::{Findings, Judgement};
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::Hops;
 use crate::warc::{HttpVersion, parse_date};
@@ -36,6 +36,8 @@ fn options() -> ProcessOptions {
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: None,
+        kinds: None,
+        kinds_without_links: Vec::new(),
         sites: None,
     }
 }
@@ -55,6 +57,7 @@ fn found(hops: &str, headers: &[(&str, &str)], body: &str) -> Findings {
         request: Vec::new(),
         started: at("2026-11-22T12:00:00Z"),
         duration: Duration::from_millis(5),
+        judgement: Judgement::Open,
     };
     let url = CanonicalUrl::parse("http://h.test/map").unwrap();
     let purpose = Purpose::Page { depth: 0, hops: &Hops::parse(hops) };

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::ProcessOptions;
 use super::favicon::Favicons;
+use super::judged::{heed_kind, judge_error};
 use super::rendered::read_as_rendered;
 use crate::contract::{FetchJob, Findings, FoundLink, Purpose, RequestSettings, Response, Target};
 use crate::fingerprint::Fingerprint;
@@ -126,6 +127,7 @@ impl Finder {
             Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
             Purpose::Page { depth, hops } if brings_a_page(response.status) => {
                 self.find_links(url, Naming { depth, hops }, response, scope, &mut findings);
+                heed_kind(&self.options, response, &mut findings);
                 if scope.is_requisite(1) && hops.embeds() == 0 && !scope.takes_in(url) {
                     refuse_requisites(scope, depth, &mut findings);
                 }
@@ -149,7 +151,8 @@ impl Finder {
                 self.name_sitemaps(url, origin, Naming { depth, hops }, &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
             }
-            Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Robots { .. } | Purpose::Login => {}
+            Purpose::Page { .. } => findings.judged = judge_error(&self.options, &mut self.decoder, url, response),
+            Purpose::Rendered { .. } | Purpose::Robots { .. } | Purpose::Login => {}
         }
         findings
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::find::{Finder, Naming, leave_out};
+use super::judged::judge;
 use crate::contract::{ContentDigests, Evidence, Findings, Found, FoundLink, Likeness, PageLink, Response};
 use crate::frontier::Hops;
 use crate::web::coding;
@@ -126,6 +127,7 @@ impl Finder {
         let is_plain = self.options.text_digests && is_plain_text(content_type);
         let may_be = Document::may_be(&stated);
         if !may_be && !is_plain {
+            findings.judged = judge(&self.options, url, response, &response.body, None);
             return None;
         }
         let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
@@ -154,6 +156,8 @@ impl Finder {
         findings.limits.decoded = !decoded.is_whole();
         let keys = &self.options.keys;
         let links = self.scan.document(document, &decoded.bytes, content_type, url, keys, directives);
+        let text_bytes = usize::try_from(links.shown.1).unwrap_or(usize::MAX);
+        findings.judged = judge(&self.options, url, response, &decoded.bytes, Some(text_bytes));
         Some(Read { document, links, said })
     }
 }

@@ -10,6 +10,7 @@ mod dates_tests;
 mod favicon;
 mod find;
 mod findings_semaphore;
+mod judged;
 mod linked;
 mod listed;
 mod logins;
@@ -35,6 +36,7 @@ use crate::disk;
 use crate::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 use crate::web::address::AddressGuard;
 use crate::web::html::{is_html, may_be_html};
+use crate::web::kind::{Kind, Kinds};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
@@ -85,6 +87,10 @@ pub struct ProcessOptions {
     pub guard: AddressGuard,
     /// Payloads that earlier archives have, where they are not to be stored again.
     pub dedup: Option<Arc<DedupIndex>>,
+    /// The rules by which an answer is known to be no content, where any are asked.
+    pub kinds: Option<Arc<Kinds>>,
+    /// Kinds of answers whose links are not followed.
+    pub kinds_without_links: Vec<Kind>,
     /// Sites that are fetched otherwise, if there are any: what was archived of them is read by their settings.
     pub sites: Option<Arc<dyn Sites>>,
 }
@@ -128,6 +134,7 @@ impl Processor {
         self.resolve_referrer(engine, &mut job)?;
         self.finder.use_settings(job.settings.as_deref());
         let mut findings = self.finder.find(&job.url, job.target.purpose(), &response, &job.scope);
+        response.judgement = findings.judgement();
         if let Target::Login { .. } = &job.target {
             return Ok(self.login_step(job, response, findings));
         }
@@ -138,7 +145,7 @@ impl Processor {
         }
         let resource = self.resource(&job, &response);
         let statements = self.statements(&job, &response, &mut findings);
-        let records = self.records(&job, &response, findings.canonical.as_deref(), &statements)?;
+        let records = self.records(&job, &response, &findings, &statements, None)?;
         response.body = Vec::new();
         let has_statements = !statements.is_empty();
         let processed = self.processed(job, response, findings, records);
@@ -227,22 +234,12 @@ impl Processor {
         }
     }
 
+    /// The records of an answer, with what a rendering has made of the page, if it was tried.
     fn records(
         &mut self,
         job: &FetchJob,
         response: &Response,
-        canonical: Option<&str>,
-        statements: &Statements,
-    ) -> disk::Result<Records> {
-        self.records_with(job, response, canonical, statements, None)
-    }
-
-    /// The same with what a rendering has made of the page, if it was tried.
-    fn records_with(
-        &mut self,
-        job: &FetchJob,
-        response: &Response,
-        canonical: Option<&str>,
+        findings: &Findings,
         statements: &Statements,
         rendition: Option<Rendition<'_>>,
     ) -> disk::Result<Records> {
@@ -276,7 +273,8 @@ impl Processor {
             of_rendering: matches!(job.target, Target::Resource { .. }),
             rendition,
             again: job.again(),
-            canonical: canonical.filter(|url| url.len() <= self.finder.options.url_bytes_max),
+            canonical: findings.canonical.as_deref().filter(|url| url.len() <= self.finder.options.url_bytes_max),
+            judged: findings.judged.as_deref(),
             statements: Some(statements),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),
         };

@@ -9,11 +9,12 @@
 use std::sync::Arc;
 
 use super::Processor;
-use crate::contract::{FetchJob, Findings, Found, Processed, Rendered, Resource, Response, Target};
+use crate::contract::{FetchJob, Findings, Found, Judgement, Processed, Rendered, Resource, Response, Target};
 use crate::disk;
 use crate::warc::{Header, Rendition};
 use crate::web::coding;
 use crate::web::html::LinkKind;
+use crate::web::kind::Kind;
 
 /// A longer page is not rendered.
 const DOCUMENT_MAX: usize = 4 << 20;
@@ -62,6 +63,7 @@ pub(super) fn read_as_rendered(response: &Response, dom: &str) -> Response {
         request: Vec::new(),
         started: response.started,
         duration: response.duration,
+        judgement: response.judgement,
     }
 }
 
@@ -74,7 +76,8 @@ impl Processor {
         findings: &Findings,
     ) -> Option<&'static str> {
         let is_whole = response.truncated.is_none() && (1..=DOCUMENT_MAX).contains(&response.body.len());
-        let shown = findings.shown.filter(|_| is_whole && !findings.is_logged_out)?;
+        let is_refused = response.kind().is_some_and(Kind::is_refusal);
+        let shown = findings.shown.filter(|_| is_whole && !findings.is_logged_out && !is_refused)?;
         job.render.reason(&shown)
     }
 
@@ -109,6 +112,8 @@ impl Processor {
                 (before, Vec::new(), None)
             }
             RenderOutcome::Rendered(page) => {
+                // what a browser shows is judged, and not what it was given
+                response.judgement = Judgement::Open;
                 let as_rendered = read_as_rendered(&response, &page.dom);
                 let mut findings = self.finder.find(&job.url, job.target.purpose(), &as_rendered, &job.scope);
                 let outlinks = self.finder.outlinks(&job, &as_rendered, &page.links, &mut findings);
@@ -129,14 +134,9 @@ impl Processor {
             outlinks: &outlinks,
             pictures: &pictures,
         };
-        let canonical = findings.canonical.clone();
-        let records = self.records_with(
-            &job,
-            &response,
-            canonical.as_deref(),
-            &statements,
-            Some(rendition).filter(|_| !is_as_served),
-        )?;
+        response.judgement = findings.judgement();
+        let records =
+            self.records(&job, &response, &findings, &statements, Some(rendition).filter(|_| !is_as_served))?;
         response.body = Vec::new();
         let has_statements = !statements.is_empty();
         let processed = self.processed(job, response, findings, records);

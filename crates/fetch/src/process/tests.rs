@@ -1,5 +1,6 @@
 //! Tests of what processing finds in an answer, without a network and an archive.
 
+use crate::contract::Judgement;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,8 @@ fn processor(text_digests: bool) -> Processor {
         compression: Compression::None,
         guard: AddressGuard::new(&[]),
         dedup: None,
+        kinds: None,
+        kinds_without_links: Vec::new(),
         sites: None,
     })
 }
@@ -48,6 +51,7 @@ fn text_of(processor: &mut Processor, status: u16, content_type: &str, body: &st
         request: Vec::new(),
         started: Time::from_ms(1_795_000_000_000),
         duration: Duration::from_millis(12),
+        judgement: Judgement::Open,
     };
     let scope = Scope::new(&ScopeOptions::default(), [&url].into_iter()).unwrap();
     processor.findings(&url, Purpose::Page { depth: 0, hops: &Hops::default() }, &response, &scope).text

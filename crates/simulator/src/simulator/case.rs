@@ -17,6 +17,7 @@ use super::mistake::Mistake;
 use super::walls::WallOptions;
 use crate::checkpoint::Shape;
 use crate::container::ContainerOptions;
+use crate::contract::Retries;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{RecrawlOptions, Settings, SlotOptions, SupportOptions};
@@ -319,7 +320,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
 fn unlimited(slots: SlotOptions) -> Settings {
     Settings {
         slots,
-        retries: RETRIES,
+        retries: Retries::usual(RETRIES),
         pages_max: None,
         bytes_max: None,
         time_max: None,

@@ -11,7 +11,7 @@ use super::BEGIN;
 use super::rendering::{PREFIX, script, shell};
 use super::walls::Walls;
 use crate::clock::Time;
-use crate::contract::{FetchJob, Response, Target};
+use crate::contract::{FetchJob, Judgement, Response, Target};
 use crate::outcome::Failure;
 use crate::simweb::{PaperAnswer, PaperWeb};
 use crate::warc::{HttpVersion, Truncation};
@@ -228,6 +228,7 @@ impl Network {
             request: head(url.path_and_query(), &conditions),
             started,
             duration,
+            judgement: Judgement::Open,
         };
         (duration, Outcome::Answered(Box::new(response)))
     }

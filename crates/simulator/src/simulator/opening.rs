@@ -281,6 +281,8 @@ impl Machine {
             compression: self.case().container.compression,
             guard: AddressGuard::new(&[loopback]),
             dedup: None,
+            kinds: None,
+            kinds_without_links: Vec::new(),
             sites: None,
         }
     }

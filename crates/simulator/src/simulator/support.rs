@@ -159,7 +159,7 @@ fn archived(subject: &Subject<'_>, dir: &Path, cut: &Checkpoint, pairs: &mut Sup
     for record in records {
         let Some(page) = archive.page(&record)? else { continue };
         let address = page.ip;
-        let Some((of, findings)) = links_of(page, record.robots, case.settings.retries, &keys, &mut find) else {
+        let Some((of, findings)) = links_of(page, record.robots, &case.settings.retries, &keys, &mut find) else {
             continue;
         };
         let source = supporter(&keys, of.domain, address, case.support.by_network);

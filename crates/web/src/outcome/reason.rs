@@ -94,6 +94,8 @@ reasons! {
         Text = "on one of many pages of one text", -5005, by "scope.max_pages_per_text";
         /// A page with another value of a session parameter was fetched in its place.
         SessionParam = "copy by a session parameter", -5005, by "scope.learn_session_params";
+        /// A URL on an answer that is no content.
+        Kind = "on an answer that is no content", -5005, by "kinds.no_links";
     }
 }
 

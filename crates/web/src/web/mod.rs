@@ -26,6 +26,7 @@
 //! - [`coding`]: content codings, capped on decoded bytes
 //! - [`headers`]: fields of an answer, which are bytes
 //! - [`mailbox`]: who is behind the crawl, as the `From` field says it
+//! - [`kind`]: what a server gave in place of content
 //! - [`mime`]: the Content-Type of an answer
 //! - [`address`]: which addresses may be connected to
 //! - [`proxy`]: proxies as they are written, and shown without their passwords
@@ -51,6 +52,7 @@ pub mod headers;
 pub mod host_name;
 pub mod html;
 pub mod json;
+pub mod kind;
 pub mod login;
 pub mod mailbox;
 pub mod mime;

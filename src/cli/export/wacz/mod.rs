@@ -27,6 +27,7 @@ use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, RecordLocation};
 use crate::cli::exit::Exit;
 use crate::cli::output::memory;
+use crate::cli::selection::KindChoice;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::disk::sorter::Sorter;
@@ -93,7 +94,8 @@ impl WaczArgs {
             spellings: Spellings::new(self.memory),
             pages: Pages::new(self.text)?,
         };
-        let mut wanted = Wanted::new(&self.common.selection, archive, self.all)?;
+        let selection = self.common.selection(KindChoice::Unrefused);
+        let mut wanted = Wanted::new(&selection, archive, self.all)?;
         let mut next = wanted.next(&mut damage, warnings)?;
         for number in 0.. {
             let file = format!("data-{number:05}.warc.gz");
@@ -125,7 +127,7 @@ impl WaczArgs {
                     }
                     Ok(())
                 };
-                spellings.each(archive, &self.common.selection, self.all, &mut damage, warnings, each)
+                spellings.each(archive, &selection, self.all, &mut damage, warnings, each)
             })?;
         }
         index::write(lines.finish()?, &mut package)?;
@@ -135,7 +137,7 @@ impl WaczArgs {
     }
 
     fn warcinfo(&self, file: &str, now: Time) -> Vec<u8> {
-        self.common.warcinfo(self.all, file, now)
+        self.common.warcinfo(KindChoice::Unrefused, self.all, file, now)
     }
 }
 

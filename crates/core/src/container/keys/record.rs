@@ -2,6 +2,7 @@
 
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
+use crate::web::kind::Kind;
 
 /// Bytes of what every record has, before its texts.
 pub(super) const FIXED_BYTES: usize = 65;
@@ -15,6 +16,8 @@ pub(super) const FLAG_REMOVED: u8 = 64;
 const FLAG_OF_RENDERING: u8 = 128;
 /// Flag in the byte of the media type: the page was rendered.
 const MIME_RENDERED: u8 = 128;
+/// Bits of a status; the kind is above them.
+const STATUS_BITS: u32 = 10;
 /// Bits of the number of a value file; its generation is above them.
 pub(super) const FILE_BITS: u32 = 20;
 const REVISIT_BYTES: usize = 5;
@@ -69,6 +72,8 @@ pub struct KeyRecord {
     pub time: Time,
     /// Status of the answer.
     pub status: u16,
+    /// The kind of the answer, where it is no content.
+    pub kind: Option<Kind>,
     /// True for a robots.txt that the crawl fetched for itself.
     pub robots: bool,
     /// True if a page that was rendered asked for it, and no URL of the crawl.
@@ -142,7 +147,9 @@ impl KeyRecord {
         put(&mut bytes, place, 5).ok_or("its offset in the value file")?;
         put(&mut bytes, self.value_bytes, 4).ok_or("its length in the value file")?;
         put(&mut bytes, self.time.ms(), 6).ok_or("its time")?;
-        bytes.extend_from_slice(&self.status.to_le_bytes());
+        let status = Some(self.status).filter(|status| status >> STATUS_BITS == 0).ok_or("its status")?;
+        let kind = u16::from(self.kind.map_or(0, Kind::code));
+        bytes.extend_from_slice(&(status | kind << STATUS_BITS).to_le_bytes());
         bytes.extend_from_slice(&self.payload_sha1);
         put(&mut bytes, self.payload_bytes, 4).ok_or("the length of its payload")?;
         put(&mut bytes, self.previous.unwrap_or(0), 5).ok_or("the place of its older version")?;
@@ -175,6 +182,7 @@ impl KeyRecord {
         };
         let some = |at: u64| (at != 0).then_some(at);
         let (file, place) = (get(&bytes[16..19]), get(&bytes[19..24]));
+        let status = get(&bytes[34..36]) as u16;
         let (mime, url) = if flags & FLAG_MIME_TEXT != 0 {
             let (mime, url) = texts.split_at_checked(mime_byte)?;
             (std::str::from_utf8(mime).ok()?, url)
@@ -189,7 +197,8 @@ impl KeyRecord {
             value_offset: if is_removed { 0 } else { place },
             value_bytes: get(&bytes[24..28]),
             time: Time::from_ms(get(&bytes[28..34])),
-            status: get(&bytes[34..36]) as u16,
+            status: status & ((1 << STATUS_BITS) - 1),
+            kind: Kind::of_code((status >> STATUS_BITS) as u8),
             robots: flags & FLAG_ROBOTS != 0,
             of_rendering: flags & FLAG_OF_RENDERING != 0,
             is_rendered: bytes[7] & MIME_RENDERED != 0,

@@ -15,6 +15,7 @@ pub(in crate::container) fn record(url: &str) -> KeyRecord {
         value_bytes: 2,
         time: Time::from_ms(3),
         status: 200,
+        kind: None,
         robots: false,
         of_rendering: false,
         is_rendered: false,

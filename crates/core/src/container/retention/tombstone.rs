@@ -10,6 +10,7 @@ use crate::clock::Time;
 use crate::container::keys::KeyRecord;
 use crate::fingerprint::Fingerprint;
 use crate::warc::{Encoder, id_of};
+use crate::web::kind::Kind;
 
 /// The type of a record of tombstones.
 pub(crate) const TOMBSTONES_TYPE: &str = "application/x-ndjson";
@@ -36,6 +37,9 @@ pub struct Tombstone {
     /// Flags of the record: robots.txt, cut short, statements, external, whether it was a revisit that got its payload
     /// later, of a rendering, rendered.
     pub flags: [bool; 7],
+    /// The kind of the answer, where it was no content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
     /// The record that a revisit referred to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_at: Option<u64>,
@@ -65,6 +69,7 @@ impl Tombstone {
             offset,
             time,
             status,
+            kind,
             robots,
             of_rendering,
             is_rendered,
@@ -88,6 +93,7 @@ impl Tombstone {
             sha1: data_encoding::BASE32.encode(payload_sha1),
             bytes: *payload_bytes,
             flags: [*robots, *truncated, *has_statements, *is_external, *was_revisit, *of_rendering, *is_rendered],
+            kind: *kind,
             payload_at: *payload_at,
             moved_to: *moved_to,
             removed: removed.to_owned(),
@@ -108,6 +114,7 @@ impl Tombstone {
             value_bytes: 0,
             time: Time::from_ms(self.time),
             status: self.status,
+            kind: self.kind,
             robots,
             of_rendering,
             is_rendered,
@@ -182,6 +189,7 @@ mod tests {
                 value_bytes: 0,
                 time: Time::from_ms(1_764_000_000_000),
                 status: 200,
+                kind: is(0).then_some(Kind::Paywall),
                 robots: is(0),
                 of_rendering: is(1),
                 is_rendered: is(2),

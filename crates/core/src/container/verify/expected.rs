@@ -5,6 +5,7 @@ use crate::container::keys::KeyRecord;
 use crate::container::replayed::stated_length;
 use crate::fingerprint::Fingerprint;
 use crate::warc::{PAYLOAD_IN_FIELD, WAS_REVISIT_FIELD, parse_date, parse_http_head};
+use crate::web::kind::Judged;
 use crate::web::mime;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
@@ -39,6 +40,7 @@ impl Exchange {
             value_bytes: answer.length,
             time: parse_date(answer.field("WARC-Date")?)?,
             status,
+            kind: self.metadata.as_ref().and_then(|record| Judged::parse(&record.kept)).map(|judged| judged.kind),
             robots,
             of_rendering: has_line(&|line| line == "purpose: rendering"),
             is_rendered: self.renditions.iter().any(|record| record.kind() == "conversion"),

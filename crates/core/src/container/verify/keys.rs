@@ -8,6 +8,7 @@ use super::{Report, Standing};
 use crate::container::keys::{KeyFile, KeyRecord, VERSION};
 use crate::container::retention::journal::Journal;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Result};
+use crate::web::kind;
 use crate::web::url::KeyMaker;
 
 /// All key records up to a length that was noted before; damage is reported once and passed over.
@@ -338,6 +339,10 @@ impl Comparison<'_> {
         if exchange.metadata.is_some() && found.is_external != expected.is_external {
             let (found, expected) = (found.is_external, expected.is_external);
             wrong(format!("the flag of a payload in another archive is {found}, {at} has {expected}"));
+        }
+        if exchange.metadata.is_some() && found.kind != expected.kind {
+            let told = |kind: Option<kind::Kind>| kind.map_or("content", kind::Kind::text);
+            wrong(format!("the kind is {}, {at} has {}", told(found.kind), told(expected.kind)));
         }
         if exchange.metadata.is_some() && found.has_statements != expected.has_statements {
             let (found, expected) = (found.has_statements, expected.has_statements);

@@ -111,7 +111,10 @@ impl Pacing {
                 self.back_off(host, Trouble::Connection, feedback.retry_after, feedback.started, now);
             }
             (Blame::Host, None) => {
-                host.standing.failures = 0;
+                match feedback.is_turned_away {
+                    true => self.count_failure(host, now),
+                    false => host.standing.failures = 0,
+                }
                 let until = self.raise_back_off(host, Trouble::Overload, feedback.retry_after, feedback.started, now);
                 held.append(&mut self.hold_all_origins(host, until, now));
             }

@@ -24,6 +24,7 @@ fn request(crawl: &mut Crawl, answered_from: Option<IpAddr>) -> (IpAddr, Time) {
             Some(Task::Fetch { host, addresses, .. }) => {
                 let failure = answered_from.is_none().then_some(Failure::Connect);
                 let feedback = Feedback {
+                    is_turned_away: false,
                     started: now,
                     duration: MS,
                     bytes: 100,

@@ -301,6 +301,7 @@ impl Crawl {
                     _ => Blame::Nobody,
                 };
                 let feedback = Feedback {
+                    is_turned_away: false,
                     started,
                     duration: now.since(started),
                     bytes: 1_000,

@@ -52,11 +52,11 @@ use super::{Home, is_of_seed, queued_url};
 use crate::calendar::{self, History, Recrawl};
 use crate::clock::{Clock, Time};
 use crate::container::{Container, KeyPlace, KeyRecord, Referrer, Stored as StoredPage};
-use crate::contract::{Findings, Processed, Response, Target};
+use crate::contract::{Answered, Findings, Processed, Response, Target};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asked, NameAnswer, QueuedUrl};
-use crate::outcome::{Cause, Reason, Verdict, judge_answer};
+use crate::outcome::{Blame, Cause, Reason, Verdict};
 use crate::web::html::LinkKind;
 use crate::web::retry_after::retry_after;
 use crate::web::scope::Scope;
@@ -205,7 +205,7 @@ impl Admission {
     /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long
     /// its answer took is not known any more; the whole rest from now on would be too long after a long pause.
     pub(super) fn hold_back(&mut self, name: Fingerprint, response: &Response, robots: bool) {
-        let overloaded = matches!(response.status, 429 | 503);
+        let overloaded = self.settings.retries.blame(&response.answered()) == Blame::Host;
         if !overloaded && response.status < 500 {
             return;
         }
@@ -283,9 +283,11 @@ impl Admission {
         // what an external revisit names may not have been looked at: a kill came between
         let of_round = newest.filter(|record| is_of_round(record) && !record.is_external);
         // an answer that is worth another attempt may be one whose second attempt a kill prevented
-        let retries = self.settings.retries;
-        let is_last = |status, cut| judge_answer(status, cut, 0, retries) != Verdict::Retry;
-        Ok(of_round.filter(|record| is_last(record.status, record.truncated)).map(|record| record.status))
+        let is_last = |record: &KeyRecord| {
+            let KeyRecord { status, truncated, kind, .. } = *record;
+            self.settings.retries.verdict(&Answered { status, is_interrupted: truncated, kind }, 0) != Verdict::Retry
+        };
+        Ok(of_round.filter(is_last).map(|record| record.status))
     }
 
     /// Counts what the page of `url` says, which has had its last answer, where it `is_new`. Where too many pages say

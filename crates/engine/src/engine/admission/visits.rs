@@ -164,6 +164,7 @@ impl Admission {
             text: 0,
             validators,
             is_interrupted: newest.truncated,
+            kind: newest.kind,
             is_map: before.as_ref().is_some_and(|past| past.is_map),
         };
         self.visited_before(url, before.as_ref(), &answer, &stored)

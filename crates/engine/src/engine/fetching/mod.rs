@@ -28,7 +28,7 @@ use crate::container::{NewPage, Stored as StoredPage};
 use crate::contract::{FetchFailed, FetchJob, Findings, Processed, ResolveJob, Target, Unresolved};
 use crate::disk::Result;
 use crate::frontier::{Contact, Feedback, HostId, NameAnswer, QueuedUrl, Task};
-use crate::outcome::{Failure, HostFault, Verdict, judge_answer};
+use crate::outcome::{Failure, HostFault, Verdict};
 
 /// A failure of the name servers is not remembered for longer (RFC 2308, section 7).
 const UNANSWERED_MAX: Duration = Duration::from_secs(5 * 60);
@@ -174,9 +174,7 @@ impl Fetching {
     /// A page whose text too many have leads nowhere. One that is asked for again is judged when it has come.
     fn judge_text(&mut self, admission: &mut Admission, processed: &mut Processed) -> Result<()> {
         let Target::Page { url, .. } = &processed.job.target else { return Ok(()) };
-        let response = &processed.response;
-        let attempts = (url.attempts, admission.settings.retries);
-        match judge_answer(response.status, response.is_interrupted(), attempts.0, attempts.1) {
+        match admission.settings.retries.verdict(&processed.response.answered(), url.attempts) {
             Verdict::Retry => Ok(()),
             _ => admission.stop_at_repeated(url, processed.job.is_new(), &mut processed.findings),
         }
@@ -233,6 +231,7 @@ impl Fetching {
             url: processed.job.url.as_str(),
             key: processed.keys.key,
             status: response.status,
+            kind: response.kind(),
             time: response.started,
             mime: &processed.mime,
             robots,

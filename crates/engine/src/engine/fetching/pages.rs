@@ -20,9 +20,7 @@ use crate::engine::seeds::SeedStatus;
 use crate::engine::session_params::SessionParams;
 use crate::engine::{is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
-use crate::outcome::{
-    HostFault, LAST_ATTEMPT_CODE, Reason, Verdict, blame_of_answer, blame_of_failure, judge_answer, judge_failure,
-};
+use crate::outcome::{HostFault, LAST_ATTEMPT_CODE, Reason, Verdict, blame_of_answer, blame_of_failure, judge_failure};
 
 impl Fetching {
     pub(super) fn start_page(
@@ -124,19 +122,20 @@ impl Fetching {
         // budgets count a page once, however often it is visited, and its bytes when it is found
         let is_new = job.is_new();
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
-        let verdict =
-            judge_answer(response.status, response.is_interrupted(), url.attempts, admission.settings.retries);
+        let (answered, retries) = (response.answered(), &admission.settings.retries);
+        let verdict = retries.verdict(&answered, url.attempts);
         let has_bytes = is_new || job.past.as_ref().is_some_and(|past| !past.is_found);
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
             bytes: if has_bytes { records.payload_bytes } else { 0 },
-            blame: blame_of_answer(response.status, response.is_interrupted()),
+            blame: retries.blame(&answered),
+            is_turned_away: retries.is_turned_away(&answered),
             failure: None,
-            retry_after: retry_after.filter(|_| response.speaks_of_load()),
+            retry_after: retry_after.filter(|_| response.speaks_of_load() || retries.is_turned_away(&answered)),
             address: response.address,
             counts_as_page: is_new && verdict != Verdict::Retry,
-            may_lower_delay: response.status < 300,
+            may_lower_delay: response.status < 300 && response.kind().is_none(),
         };
         if verdict == Verdict::Retry {
             admission.books.statistics.retries += 1;
@@ -171,6 +170,7 @@ impl Fetching {
             duration: response.duration,
             bytes: 0,
             blame: blame_of_answer(200, false),
+            is_turned_away: false,
             failure: None,
             retry_after: None,
             address: response.address,
@@ -186,7 +186,7 @@ impl Fetching {
     pub(super) fn page_failed(&mut self, admission: &mut Admission, failed: FetchFailed, worker: u32) -> Result<()> {
         let Target::Page { url, .. } = &failed.job.target else { return Ok(()) };
         // a seed that may mean something else is not insisted on
-        let retries = if admission.books.has_fallback(url)? { 0 } else { admission.settings.retries };
+        let retries = if admission.books.has_fallback(url)? { 0 } else { admission.settings.retries.usual };
         let verdict = judge_failure(failed.failure, url.attempts, retries);
         let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
         let code = if is_last_of_many { LAST_ATTEMPT_CODE } else { failed.failure.code() };
@@ -199,6 +199,7 @@ impl Fetching {
             duration,
             bytes: 0,
             blame: blame_of_failure(failure),
+            is_turned_away: false,
             failure: Some(failure),
             retry_after: None,
             address: None,
@@ -260,6 +261,7 @@ impl Fetching {
             duration: response.duration,
             bytes: 0,
             blame: blame_of_answer(response.status, false),
+            is_turned_away: false,
             failure: None,
             retry_after: None,
             address: response.address,

@@ -115,7 +115,7 @@ pub(super) enum Entrance {
 impl Patience {
     fn of(admission: &Admission) -> Patience {
         let give_up = admission.stores.sink.frontier.pacing().gives_up_after();
-        Patience { retries: admission.settings.retries, give_up }
+        Patience { retries: admission.settings.retries.usual, give_up }
     }
 }
 
@@ -275,7 +275,7 @@ impl Sessions {
     /// whether a cookie comes back, which this answer has set, or another one that came in between.
     pub(crate) fn turn_away(&mut self, processed: &Processed, has_new_cookie: bool, settings: &Settings) -> bool {
         let Target::Page { url, .. } = &processed.job.target else { return false };
-        if url.attempts >= settings.retries {
+        if url.attempts >= settings.retries.usual {
             return false;
         }
         if let Some(settings) = processed.job.settings.as_ref().filter(|_| processed.findings.is_logged_out) {

@@ -10,6 +10,7 @@ use crate::engine::stores::Stores;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{DUE_PRIORITY, QueuedUrl};
 use crate::warc::Records;
+use crate::web::kind::Kind;
 use crate::web::sitemap;
 use crate::web::validators::Validators;
 
@@ -25,6 +26,8 @@ pub(in crate::engine) struct Answer {
     pub validators: Option<Validators>,
     /// True if the body ended before its time.
     pub is_interrupted: bool,
+    /// Its kind, where it is no content.
+    pub kind: Option<Kind>,
     /// True if it is a sitemap or a feed.
     pub is_map: bool,
 }
@@ -39,6 +42,7 @@ impl Answer {
             text: findings.text,
             validators: Validators::of(&response.headers),
             is_interrupted: response.is_interrupted(),
+            kind: response.kind(),
             is_map: findings.kind() != sitemap::Kind::Page,
         }
     }
@@ -99,6 +103,9 @@ impl Recrawls {
         match (answer.status, known) {
             (304, Some(_)) if not_modified => Found::Same,
             (404 | 410, _) => Found::Gone,
+            // what is in the place of the page says nothing of it
+            (200..=399, _) if answer.kind == Some(Kind::SoftNotFound) => Found::Gone,
+            (200..=399, _) if answer.kind.is_some_and(Kind::hides_page) => Found::NoAnswer,
             (200..=399, _) if answer.is_interrupted => Found::NoAnswer,
             (200..=399, None) => Found::New { modified },
             (200..=399, Some(past)) => {

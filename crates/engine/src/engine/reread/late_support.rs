@@ -194,7 +194,7 @@ impl LateSupport<'_, '_> {
     /// Puts the pairs of an archived page into `links`; where a seed redirects to it, its domain is one of the `seeds`.
     fn gather(&mut self, record: &KeyRecord, page: ReplayedPage, links: &mut Sorter) -> Result<()> {
         let (address, of_seed) = (page.ip, !page.hops.contains(|hop| hop != 'R'));
-        let retries = self.admission.settings.retries;
+        let retries = &self.admission.settings.retries;
         let scope = self.admission.scope.clone();
         let mut find =
             |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| (self.find)(url, purpose, response, &scope);

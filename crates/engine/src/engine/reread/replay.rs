@@ -27,7 +27,7 @@ use crate::engine::stored::{Find, purpose_of, stored_response};
 use crate::engine::stores::{AdmissionSink, known_by};
 use crate::engine::values::{Robots, RobotsAnswer, Term};
 use crate::frontier::{Hops, Provenance, QueuedUrl};
-use crate::outcome::{Verdict, judge_answer};
+use crate::outcome::Verdict;
 use crate::warc::Again;
 use crate::web::robots::RobotsRules;
 use crate::web::sitemap;
@@ -95,8 +95,7 @@ impl Replay<'_, '_> {
             let findings = (self.find)(&url, purpose, &response, &scope);
             return self.robots(&asked, &page, findings, stored.record);
         }
-        let retries = self.admission.settings.retries;
-        let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
+        let verdict = self.admission.settings.retries.verdict(&response.answered(), page.attempt);
         // what is fetched again was counted when it was new
         let is_new = page.again.is_none_or(|again| again == Again::First);
         let pages = u64::from(is_new && verdict != Verdict::Retry);
@@ -136,6 +135,7 @@ impl Replay<'_, '_> {
                 text: findings.text,
                 validators: Validators::of(&response.headers),
                 is_interrupted: response.is_interrupted(),
+                kind: page.kind,
                 is_map: findings.kind() != sitemap::Kind::Page,
             };
             self.admission.visited_before(&queued, None, &answer, &stored)?;

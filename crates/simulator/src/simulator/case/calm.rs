@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Case, unlimited};
 use crate::calendar::{ScheduleOptions, WheelOptions};
 use crate::container::ContainerOptions;
+use crate::contract::Retries;
 use crate::drum::{DrumOptions, FrontOptions};
 use crate::engine::{RecrawlOptions, Settings, SlotOptions, SupportOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
@@ -49,5 +50,5 @@ pub(in crate::simulator) fn calm_recrawl(schedule: ScheduleOptions, by_text: boo
 
 fn settings() -> Settings {
     let slots = SlotOptions { workers: 64, workers_most: None, slow: 0, slow_after: Duration::from_secs(2) };
-    Settings { retries: 3, ..unlimited(slots) }
+    Settings { retries: Retries::usual(3), ..unlimited(slots) }
 }

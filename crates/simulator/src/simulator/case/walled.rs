@@ -16,6 +16,6 @@ pub(super) fn wall(case: &mut Case) {
     case.walls = Some(WallOptions { share: *pick(rng, &[0.3, 1.0]), lasts });
     case.settings.sites = Some(Arc::new(Keeping::new()));
     // a page may meet its wall at each of its attempts, if the value changes meanwhile
-    case.settings.retries = 3 * RETRIES;
+    case.settings.retries.usual = 3 * RETRIES;
     case.frontier.politeness.connections_per_host = *pick(rng, &[1, 2, 4]);
 }
