@@ -5,10 +5,10 @@
 //! paywalls, error pages with status 200, shells that a script fills, parked domains, the page of a new server,
 //! requests for payment, pages for other countries, and age gates.
 //!
-//! A log-in, a consent wall, a paywall, an error page and an age gate are in the frame of their site, which has two or
-//! three of the page's own links, if it has so many. The two links of a parked page are advertisements, which nobody may follow. The other
-//! kinds have no links, so that what only such a page would name is not reached. A wall has no validators, does not
-//! change with the clock, and embeds nothing.
+//! A log-in, a consent wall, a paywall, an error page and an age gate are in the frame of their site, which has the
+//! first two or three links that the page has. The two links of a parked page are advertisements, which nobody may
+//! follow. The other kinds have no links, so that what only such a page would name is not reached. A wall has no
+//! validators, does not change with the clock, and embeds nothing.
 //!
 //! Challenges, blocks and rate limits are refusals, which may pass: from
 //! [`SimOptions::walls_end`](super::SimOptions::walls_end) on those pages have their content. The judge of politeness
