@@ -7,6 +7,9 @@ use super::conduct::{Fate, Plea};
 use super::drip::Drip;
 use super::version::Version;
 
+/// Names and values of header fields.
+pub(super) type Fields = &'static [(&'static str, &'static str)];
+
 /// The answer.
 #[derive(Debug, Default)]
 pub(super) struct SimResponse {
@@ -27,8 +30,17 @@ pub(super) struct SimResponse {
     pub fate: Fate,
     /// Version of its page, where pages change.
     pub version: Option<Version>,
+    /// Header fields of a wall, if it is one in the place of its page.
+    pub wall: Option<Fields>,
     /// The part that is to be sent one byte at a time, if one is.
     pub drip: Option<Drip>,
+}
+
+impl SimResponse {
+    /// Header fields that only walls have.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.wall.into_iter().flatten().copied()
+    }
 }
 
 /// The body in gzip.

@@ -19,7 +19,7 @@ use super::robots::robots_txt;
 use super::sitemaps;
 use super::traps;
 use super::trouble::Trouble;
-use super::{farms, lots};
+use super::{farms, lots, wall_pages, walls};
 use crate::clock::Time;
 
 /// Path under which a host has the robots.txt of others: `/rules/7.txt` is the file of host 7.
@@ -91,7 +91,8 @@ impl SimResponses {
         }
         let (status, body) = self.last(host, url, now);
         let version = Process::of(&self.plan, host, url).map(|process| process.version(now));
-        let mut answer = SimResponse { status, body, version, ..self.kind_of_answer(host, url) };
+        let wall = walls::at(&self.plan, host, url, now).map(|wall| wall.status_and_fields().1);
+        let mut answer = SimResponse { status, body, version, wall, ..self.kind_of_answer(host, url) };
         let mut dice = self.plan.dice(Purpose::SimResponse, host, url);
         answer.gzip = dice.f64() < self.plan.options.gzip_share && status == 200;
         if dice.f64() < self.plan.options.chunked_share {
@@ -110,6 +111,9 @@ impl SimResponses {
 
     /// Status and identity body of the last answer of a URL at `now`: after the failures that pass.
     pub(crate) fn last(&self, host: u32, url: u32, now: Time) -> (u16, Vec<u8>) {
+        if let Some(wall) = walls::at(&self.plan, host, url, now) {
+            return (wall.status_and_fields().0, wall_pages::body(&self.pages, &self.plan, self.port, host, url, wall));
+        }
         match self.plan.kind(host, url) {
             Kind::Redirect => {
                 let status = [301, 302, 307, 308][self.plan.dice(Purpose::SimResponse, host, url).usize(0..4)];

@@ -10,13 +10,15 @@ use super::conduct::Robots;
 use super::farm_kinds::{self, FarmKind};
 use super::farms;
 use super::host_names::gone_name;
-use super::links::{links, sealed};
+use super::links::{Base, links, sealed};
 use super::names::address;
 use super::plan::{Kind, Plan, Target};
 use super::requisites::{Naming, Requisite};
 use super::robots::allows;
 use super::sitemaps;
 use super::trap_kinds;
+use super::walls;
+use crate::clock::Time;
 
 /// A URL that a right crawl stores; where pages change, the first version of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,16 @@ pub struct ExpectedPage {
     pub status: u16,
     /// The SHA-1 digest of its body without transfer and content encoding.
     pub body_sha1: [u8; 20],
+    /// The kind of the wall in its place, if one is: "challenge", "block", "rate-limit", "login", "consent", "paywall",
+    /// "soft-404", "shell", "parked", "placeholder", "payment", "geo" or "age".
+    pub kind: Option<&'static str>,
+}
+
+impl ExpectedPage {
+    /// Returns whether a wall refuses the page, so that it may be had later: a challenge, a block or a rate limit.
+    pub fn is_refused(&self) -> bool {
+        self.kind.is_some_and(walls::is_refusal)
+    }
 }
 
 /// The ends of all URLs of a synthetic web, for a crawl that starts with its seeds and has no limits. robots.txt files
@@ -35,7 +47,8 @@ pub struct Expected {
     pub pages: BTreeMap<String, ExpectedPage>,
     /// URLs that are linked and excluded by robots.txt. They must never be requested.
     pub disallowed: BTreeSet<String>,
-    /// URLs that exist and are mentioned, but never as a link that may be followed. They must never be requested.
+    /// URLs that exist and are mentioned, but never as a link that may be followed, and the links of parked pages. They
+    /// must never be requested.
     pub never: BTreeSet<String>,
     /// URLs that are linked and whose host cannot be fetched from.
     pub unfetched: BTreeSet<String>,
@@ -82,12 +95,17 @@ fn domains_of(url: &str) -> impl Iterator<Item = &str> {
 
 /// Walks the web from its seeds.
 pub(super) fn walk(answers: &SimResponses) -> Expected {
-    walk_from(answers, None)
+    walk_from(answers, None, answers.begin())
+}
+
+/// Walks the web from its seeds when the walls have ended that end.
+pub(super) fn walk_after_walls(answers: &SimResponses) -> Expected {
+    walk_from(answers, None, answers.plan.options.walls_end.unwrap_or_default().max(answers.begin()))
 }
 
 /// The same within a scope of these registrable domains, and what pages there embed, this many embeds away.
 pub(super) fn walk_in(answers: &SimResponses, domains: &[&str], requisite_hops: usize) -> Expected {
-    walk_from(answers, Some(Within { domains, requisite_hops }))
+    walk_from(answers, Some(Within { domains, requisite_hops }), answers.begin())
 }
 
 /// Returns whether a host belongs to one of these registrable domains, which have two labels here.
@@ -103,10 +121,12 @@ struct Within<'a> {
     requisite_hops: usize,
 }
 
-fn walk_from(answers: &SimResponses, within: Option<Within<'_>>) -> Expected {
+/// Walks the web with the walls that are there at `now`.
+fn walk_from(answers: &SimResponses, within: Option<Within<'_>>, now: Time) -> Expected {
     let plan = &answers.plan;
     let mut walk = Walk {
         within,
+        now,
         seen: vec![false; plan.len()],
         mentioned: vec![false; plan.len()],
         asked: vec![false; plan.hosts.len()],
@@ -115,7 +135,7 @@ fn walk_from(answers: &SimResponses, within: Option<Within<'_>>) -> Expected {
         queue: VecDeque::new(),
     };
     let mut expected = Expected::default();
-    for host in plan.seeds() {
+    for &host in plan.seeds() {
         walk.reach(plan, Target::Url(host, 0));
     }
     let (mut stored, mut embedded) = (Vec::new(), Vec::new());
@@ -161,16 +181,20 @@ fn walk_from(answers: &SimResponses, within: Option<Within<'_>>) -> Expected {
     expected.never = walk.only_mentioned(plan, answers.port);
     let never = walk.refused.difference(&walk.requisites);
     expected.never.extend(never.map(|requisite| requisite.url(answers.port)));
-    expected.pages = pages(answers, &stored);
+    expected.never.extend(stored.iter().flat_map(|&(host, url)| {
+        let base = Base { plan, port: answers.port, host, directory: "/" };
+        walls::advertisements(&base, url, now)
+    }));
+    expected.pages = pages(answers, &stored, now);
     for requisite in embedded {
         let answer = requisite.answer(answers.port);
-        let page = ExpectedPage { status: answer.status, body_sha1: Sha1::digest(&answer.body).into() };
+        let page = ExpectedPage { status: answer.status, body_sha1: Sha1::digest(&answer.body).into(), kind: None };
         expected.pages.insert(requisite.url(answers.port), page);
     }
     for host in (0..).zip(&walk.asked).filter_map(|(host, &asked)| asked.then_some(host)) {
         for &file in sitemaps::files(plan, host) {
             let body = sitemaps::content(plan, answers.port, host, file, answers.begin()).1;
-            let page = ExpectedPage { status: 200, body_sha1: Sha1::digest(body).into() };
+            let page = ExpectedPage { status: 200, body_sha1: Sha1::digest(body).into(), kind: None };
             expected.pages.insert(sitemaps::url(plan, answers.port, host, file), page);
         }
     }
@@ -184,6 +208,8 @@ fn walk_from(answers: &SimResponses, within: Option<Within<'_>>) -> Expected {
 
 struct Walk<'a> {
     within: Option<Within<'a>>,
+    /// Time at which the walls are looked at.
+    now: Time,
     seen: Vec<bool>,
     mentioned: Vec<bool>,
     /// Hosts whose robots.txt was asked for.
@@ -256,7 +282,11 @@ impl Walk<'_> {
             return self.reach(plan, plan.redirect_target(host, url));
         }
         let sealed = sealed(plan, host, url);
-        for link in links(plan, host, url) {
+        let links = match walls::at(plan, host, url, self.now) {
+            Some(wall) => wall.links(plan, host, url),
+            None => links(plan, host, url),
+        };
+        for link in links {
             match link.target {
                 target if link.markup.followed() && !sealed => self.reach(plan, target),
                 Target::Url(host, url) => self.mentioned[plan.place(host, url)] = true,
@@ -272,10 +302,13 @@ impl Walk<'_> {
 }
 
 /// Digests what is stored, on as many threads as the machine has.
-fn pages(answers: &SimResponses, stored: &[(u32, u32)]) -> BTreeMap<String, ExpectedPage> {
+fn pages(answers: &SimResponses, stored: &[(u32, u32)], now: Time) -> BTreeMap<String, ExpectedPage> {
     let digest = |&(host, url): &(u32, u32)| {
-        let (status, body) = answers.last(host, url, answers.begin());
-        let page = ExpectedPage { status, body_sha1: Sha1::digest(body).into() };
+        // a page that has had a wall does not change
+        let has_wall = walls::drawn(&answers.plan, host, url).is_some();
+        let (status, body) = answers.last(host, url, if has_wall { now } else { answers.begin() });
+        let kind = walls::at(&answers.plan, host, url, now).map(|wall| wall.name);
+        let page = ExpectedPage { status, body_sha1: Sha1::digest(body).into(), kind };
         (address(&answers.plan, answers.port, Target::Url(host, url)), page)
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

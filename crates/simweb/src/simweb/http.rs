@@ -136,6 +136,9 @@ fn headers(answer: &SimResponse, plea: Option<String>, zipped: bool) -> HeaderMa
     let mut headers = HeaderMap::new();
     headers.insert(header::SERVER, HeaderValue::from_static("simweb"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
+    for (name, value) in answer.fields() {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     if zipped {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }

@@ -4,7 +4,8 @@
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
 //! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked
-//! for, traps without end, farms that link themselves, and pages that change by the clock. Its pages have entity tags
+//! for, traps without end, farms that link themselves, pages that change by the clock, and walls: challenges, log-ins
+//! and other answers that are no content. Its pages have entity tags
 //! and dates, and answer conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port
 //! and, where it changes, the time whenever it is asked for, and [`Expected`] comes from a walk over the plan that
 //! pages are written from.
@@ -49,6 +50,8 @@ mod traps;
 mod trouble;
 mod validators;
 mod version;
+mod wall_pages;
+mod walls;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -133,7 +136,7 @@ impl SimWeb {
     /// URLs from which every URL that can be reached is reached, if every host may be visited.
     pub fn seeds(&self) -> Vec<String> {
         let SimResponses { plan, port, .. } = &self.site.answers;
-        plan.seeds().into_iter().map(|host| names::address(plan, *port, Target::Url(host, 0))).collect()
+        plan.seeds().iter().map(|&host| names::address(plan, *port, Target::Url(host, 0))).collect()
     }
 
     /// The names and addresses of all hosts that resolve.
@@ -156,9 +159,15 @@ impl SimWeb {
         )
     }
 
-    /// Returns what a right crawl ends with. Computed when first asked for.
+    /// Returns what a right crawl ends with; where walls end, one that is over before. Computed when first asked for.
     pub fn expected(&self) -> &Expected {
         self.expected.get_or_init(|| expected::walk(&self.site.answers))
+    }
+
+    /// Returns what a right crawl ends with that goes on until the walls have ended which end: refused pages have their
+    /// content, and what only they name is there too.
+    pub fn expected_after_walls(&self) -> Expected {
+        expected::walk_after_walls(&self.site.answers)
     }
 
     /// Returns what a right crawl ends with whose scope is these registrable domains, with at most `requisite_hops`
@@ -172,7 +181,7 @@ impl SimWeb {
     /// The seeds in these registrable domains.
     pub fn seeds_in(&self, domains: &[&str]) -> Vec<String> {
         let SimResponses { plan, port, .. } = &self.site.answers;
-        let roots = plan.seeds().into_iter().filter(|&host| expected::lies_in(domains, &plan.host(host).name));
+        let roots = plan.seeds().iter().copied().filter(|&host| expected::lies_in(domains, &plan.host(host).name));
         roots.map(|host| names::address(plan, *port, Target::Url(host, 0))).collect()
     }
 

@@ -10,6 +10,7 @@ use super::changes::Changes;
 use super::conduct::Plea;
 use super::farm_kinds::FarmKind;
 use super::trap_kinds::TrapKind;
+use crate::clock::Time;
 
 /// The most hosts and loopback addresses that can be distinguished.
 const HOSTS_MAX: usize = 1_000_000;
@@ -131,6 +132,12 @@ pub struct SimOptions {
     pub requisite_share: f64,
     /// The way in which pages change by the clock, if they do.
     pub changes: Option<Changes>,
+    /// Ordinary pages that answer with something which is no content: a challenge, a log-in, a parked domain, and so
+    /// on. Each has one of 13 kinds. Seeds have none.
+    pub walls: f64,
+    /// Time from which challenges, blocks and rate limits are gone, and their pages have their content; `None` if they
+    /// stay. The other kinds stay in any case.
+    pub walls_end: Option<Time>,
     /// TTL of the DNS answers, in seconds.
     pub dns_ttl_s: u32,
 }
@@ -188,6 +195,8 @@ impl Default for SimOptions {
             varied_markup: true,
             requisite_share: 0.0,
             changes: None,
+            walls: 0.0,
+            walls_end: None,
             dns_ttl_s: 300,
         }
     }
@@ -195,7 +204,7 @@ impl Default for SimOptions {
 
 impl SimOptions {
     /// These options with nothing that takes time or fails: every URL answers at once, and no answer has to be asked
-    /// for twice.
+    /// for twice, but for the refusals among walls.
     pub fn smooth(self) -> Self {
         SimOptions {
             latency: Duration::ZERO,
@@ -224,6 +233,7 @@ impl SimOptions {
             robots_missing_share: 0.0,
             gzip_share: 0.0,
             chunked_share: 0.0,
+            walls: 0.0,
             ..self
         }
     }
@@ -269,6 +279,7 @@ impl SimOptions {
             ("gzip_share", self.gzip_share),
             ("requisite_share", self.requisite_share),
             ("chunked_share", self.chunked_share),
+            ("walls", self.walls),
         ];
         for (name, share) in kinds.iter().chain(&robots).chain(&moved).chain(&troubles).chain(&single) {
             if !(0.0..=1.0).contains(share) {
@@ -329,7 +340,6 @@ fn refuse(reason: String) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Time;
 
     #[test]
     fn numbers_that_describe_no_web_are_refused_by_name() {
@@ -340,6 +350,7 @@ mod tests {
         let never = Changes { per_day: 0.0, ..Changes::from(Time::ZERO) };
         assert!(message(SimOptions { changes: Some(never), ..Default::default() }).contains("per_day is 0"));
         assert!(message(SimOptions { gzip_share: f64::NAN, ..Default::default() }).contains("gzip_share"));
+        assert!(message(SimOptions { walls: 1.5, ..Default::default() }).contains("walls is 1.5"));
         assert!(message(SimOptions { redirect_share: 0.6, flaky_share: 0.6, ..Default::default() }).contains("add up"));
         SimOptions::default().check().unwrap();
         SimOptions::default().smooth().check().unwrap();

@@ -109,7 +109,7 @@ impl Pages {
     }
 
     /// About `bytes` of words from somewhere in the pool.
-    fn text(&self, html: &mut String, mut bytes: usize, dice: &mut fastrand::Rng) {
+    pub(crate) fn text(&self, html: &mut String, mut bytes: usize, dice: &mut fastrand::Rng) {
         while bytes > 0 {
             let start = dice.usize(0..self.pool.len() - 1);
             let piece = bytes.min(1_024).min(self.pool.len() - start);
@@ -138,7 +138,8 @@ pub(super) fn location(plan: &Plan, port: u16, host: u32, url: u32) -> String {
     }
 }
 
-fn write_link(html: &mut String, base: &Base, link: &Link) {
+/// Writes a link in its markup.
+pub(super) fn write_link(html: &mut String, base: &Base, link: &Link) {
     let plain = || attribute(&base.plain(link.target));
     let spelt = || quoted(&base.spell(link.target, link.spelling), link.spelling);
     let written = match link.markup {
@@ -175,7 +176,7 @@ fn quoted(value: &str, spelling: u8) -> String {
 }
 
 /// No URL here holds a quote or an angle bracket; ampersands are written as references.
-fn attribute(value: &str) -> String {
+pub(super) fn attribute(value: &str) -> String {
     value.replace('&', "&amp;")
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::answer::SimResponse;
 use super::answers::SimResponses;
 use super::conduct::Fate;
-use super::expected::{Expected, walk};
+use super::expected::{Expected, walk, walk_after_walls};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
@@ -51,12 +51,17 @@ impl PaperWeb {
     /// URLs from which every URL that can be reached is reached.
     pub fn seeds(&self) -> Vec<String> {
         let plan = &self.answers.plan;
-        plan.seeds().into_iter().map(|host| names::address(plan, PORT, Target::Url(host, 0))).collect()
+        plan.seeds().iter().map(|&host| names::address(plan, PORT, Target::Url(host, 0))).collect()
     }
 
-    /// Returns what a right crawl ends with.
+    /// Returns what a right crawl ends with; where walls end, one that is over before.
     pub fn expected(&self) -> &Expected {
         self.expected.get_or_init(|| walk(&self.answers))
+    }
+
+    /// Returns what a right crawl ends with that goes on until the walls have ended which end.
+    pub fn expected_after_walls(&self) -> Expected {
+        walk_after_walls(&self.answers)
     }
 
     /// The address of a name, if it exists.
@@ -86,6 +91,7 @@ impl PaperWeb {
         let holds = validators.as_ref().is_some_and(|validators| validators.hold(tag, date));
         let answer = if holds { SimResponse { status: 304, body: Vec::new(), ..answer } } else { answer };
         let mut headers = vec![("content-type", answer.content_type.to_owned())];
+        headers.extend(answer.fields().map(|(name, value)| (name, value.to_owned())));
         headers.extend(answer.location.map(|location| ("location", location)));
         headers.extend(validators.iter().flat_map(Validators::pairs).map(|(name, value)| (name, value.to_owned())));
         let wall = UNIX_EPOCH + Duration::from_millis(now.ms()) + answer.latency;

@@ -129,6 +129,7 @@ pub(super) struct Plan {
     pub hosts: Vec<Host>,
     /// The number of names that are linked and do not exist.
     pub gone: u32,
+    seeds: Vec<u32>,
     by_name: HashMap<String, u32>,
     kinds: Vec<Kind>,
     /// Numbers of the ordinary pages and of the redirects of all hosts, ascending in each host.
@@ -144,6 +145,7 @@ impl Plan {
         let mut plan = Plan {
             hosts: Vec::with_capacity(options.hosts),
             gone,
+            seeds: Vec::new(),
             by_name: HashMap::with_capacity(options.hosts),
             kinds: Vec::with_capacity(options.pages),
             ordinary: Vec::new(),
@@ -156,6 +158,7 @@ impl Plan {
         plan.hang_hosts();
         plan.draw_supporters();
         plan.hang_endless();
+        plan.seeds = plan.draw_seeds();
         Ok(plan)
     }
 
@@ -244,9 +247,13 @@ impl Plan {
         (host as u32, (place - self.hosts[host].urls.start) as u32)
     }
 
-    /// The hosts whose roots start a crawl: all of the web can be reached from any of them. Where there are domains,
-    /// the most popular ones.
-    pub(crate) fn seeds(&self) -> Vec<u32> {
+    /// The hosts whose roots start a crawl, ascending: all of the web can be reached from any of them. Where there are
+    /// domains, the most popular ones.
+    pub(crate) fn seeds(&self) -> &[u32] {
+        &self.seeds
+    }
+
+    fn draw_seeds(&self) -> Vec<u32> {
         let sound = self.sound_roots();
         if self.options.domains > 0 {
             return sound[..sound.len().min(SEEDS)].to_vec();
@@ -474,6 +481,7 @@ pub(super) enum Purpose {
     Change,
     Version,
     Supporters,
+    Walls,
 }
 
 /// The loopback address of that number; 0 is 127.0.0.1.

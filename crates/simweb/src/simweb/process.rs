@@ -5,14 +5,15 @@
 //! found without those before it. Changes come at whole seconds, as `Last-Modified` has them: a page that has changed
 //! has another date.
 //!
-//! Rates are log-normal, with a part that all pages of a host share. Redirects and errors do not change, nor do links:
-//! the web stays the one that [`Expected`](super::Expected) has.
+//! Rates are log-normal, with a part that all pages of a host share. Redirects, errors and walls do not change, nor do
+//! links: the web stays the one that [`Expected`](super::Expected) has.
 
 use std::time::Duration;
 
 use super::changes::{Changes, PER_DAY_MAX, PER_DAY_MIN};
 use super::plan::{Kind, Plan, Purpose};
 use super::version::{Tagging, Version};
+use super::walls;
 use crate::clock::Time;
 
 /// Changes of a page in a block, on average.
@@ -35,7 +36,7 @@ pub(super) struct Process<'a> {
 impl<'a> Process<'a> {
     /// Returns the process of a URL, if it has one.
     pub(crate) fn of(plan: &'a Plan, host: u32, url: u32) -> Option<Process<'a>> {
-        let changes = plan.options.changes?;
+        let changes = plan.options.changes.filter(|_| walls::drawn(plan, host, url).is_none())?;
         let url = match plan.kind(host, url) {
             Kind::Redirect | Kind::NotFound | Kind::ServerError => return None,
             Kind::Duplicate => u32::MAX,

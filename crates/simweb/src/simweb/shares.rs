@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn requests_are_counted_for_the_domain_that_they_are_of() {
         let mut expected = Expected::default();
-        let page = ExpectedPage { status: 200, body_sha1: [0; 20] };
+        let page = ExpectedPage { status: 200, body_sha1: [0; 20], kind: None };
         for number in 0..18 {
             expected.pages.insert(format!("http://www.d{}.example:80/{number}", number % 2), page);
         }

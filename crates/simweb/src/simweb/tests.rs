@@ -185,7 +185,7 @@ fn a_crawl_by_the_rules_ends_with_what_is_expected() {
         let options = SimOptions { seed, pages: 1_500, retry_after_s: 0, robots_share: 0.4, ..Default::default() };
         let web = SimWeb::start(options).unwrap();
         let expected = web.expected();
-        let (stored, unresolved) = block_on(crawl(&web));
+        let (stored, unresolved) = block_on(crawl(&web, expected));
         assert_eq!(stored, expected.pages, "seed {seed}");
         assert_eq!(unresolved, expected.unresolvable, "seed {seed}");
         let requested: BTreeSet<String> = web.log().iter().map(|request| request.url(web.http_port())).collect();
@@ -195,9 +195,33 @@ fn a_crawl_by_the_rules_ends_with_what_is_expected() {
     }
 }
 
-/// Fetches breadth first and one by one what the seeds lead to, and leaves out what robots.txt excludes.
-async fn crawl(web: &SimWeb) -> (BTreeMap<String, ExpectedPage>, BTreeSet<String>) {
-    let (client, expected) = (client(web), web.expected());
+#[test]
+fn a_crawl_of_a_web_with_walls_ends_with_what_is_expected_before_and_after_they_end() {
+    install_crypto();
+    // by the walk every moment is before the end, and by the clock of the servers none is
+    for walls_end in [None, Some(Time::from_ms(1))] {
+        let options = SimOptions { pages: 2_000, retry_after_s: 0, walls: 0.2, walls_end, ..Default::default() };
+        let web = SimWeb::start(options).unwrap();
+        let (before, after) = (web.expected(), web.expected_after_walls());
+        let expected = if walls_end.is_some() { &after } else { before };
+        let (stored, _) = block_on(crawl(&web, expected));
+        assert_eq!(stored, expected.pages);
+        let requested: BTreeSet<String> = web.log().iter().map(|request| request.url(web.http_port())).collect();
+        assert!(requested.iter().all(|url| expected.may_request(url)));
+        assert!(expected.never.iter().any(|url| url.contains("/sponsored/")));
+        let refused = |expected: &Expected| expected.pages.values().filter(|page| page.is_refused()).count();
+        assert!(refused(before) > 20);
+        assert_eq!(refused(&after), if walls_end.is_some() { 0 } else { refused(before) });
+        assert_eq!(after.pages.len() > before.pages.len(), walls_end.is_some());
+        assert!(before.pages.keys().all(|url| after.pages.contains_key(url)));
+        assert!(web.seeds().iter().all(|seed| before.pages[seed].kind.is_none()));
+    }
+}
+
+/// Fetches breadth first and one by one what the seeds lead to, and leaves out what robots.txt excludes. It follows no
+/// link of a parked page, and believes `expected` as to which those are.
+async fn crawl(web: &SimWeb, expected: &Expected) -> (BTreeMap<String, ExpectedPage>, BTreeSet<String>) {
+    let client = client(web);
     let known: HashSet<&str> = web.hosts().map(|(name, _)| name).collect();
     let mut queue: VecDeque<Url> = web.seeds().iter().map(|seed| Url::parse(seed).unwrap()).collect();
     let mut seen: HashSet<Url> = queue.iter().cloned().collect();
@@ -212,8 +236,10 @@ async fn crawl(web: &SimWeb) -> (BTreeMap<String, ExpectedPage>, BTreeSet<String
             continue;
         }
         let (status, links, body) = fetch(&client, &url).await;
-        stored.insert(url.to_string(), ExpectedPage { status, body_sha1: sha1(&body) });
-        queue.extend(links.into_iter().filter(|link| seen.insert(link.clone())));
+        let kind = expected.pages.get(url.as_str()).and_then(|page| page.kind);
+        stored.insert(url.to_string(), ExpectedPage { status, body_sha1: sha1(&body), kind });
+        let links = links.into_iter().filter(|_| kind != Some("parked"));
+        queue.extend(links.filter(|link| seen.insert(link.clone())));
     }
     (stored, unresolved)
 }

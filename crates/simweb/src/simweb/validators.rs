@@ -14,9 +14,9 @@ pub(super) struct Validators {
 }
 
 impl Validators {
-    /// Those of `answer`; other than pages have none.
+    /// Those of `answer`; other than pages have none, and walls have none.
     pub(crate) fn of(answer: &SimResponse) -> Option<Self> {
-        if answer.status != 200 || answer.content_type.starts_with("text/plain") {
+        if answer.status != 200 || answer.content_type.starts_with("text/plain") || answer.wall.is_some() {
             return None;
         }
         let sum = crc32fast::hash(&answer.body);
