@@ -17,10 +17,11 @@ use std::time::Duration;
 use super::active::Active;
 use super::address::Addresses;
 use super::holds::Holds;
-use super::host::Host;
+use super::host::{Host, name_of};
 use super::ledger::{Ledger, Turn};
 use super::names::Names;
 use super::options::{FrontierOptions, Politeness, Treatment, Treatments};
+use super::silence::RestingHost;
 use super::tuning::ADDRESSES_KEPT;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
@@ -59,7 +60,7 @@ impl Pacing {
         let FrontierOptions { politeness, treatments, give_up, ledger, .. } = options;
         let is_fresh = last.is_first && last.is_clean;
         Pacing {
-            politeness: *politeness,
+            politeness: politeness.clone(),
             treatments: treatments.clone(),
             give_up: *give_up,
             ledger: ledger.clone(),
@@ -80,9 +81,10 @@ impl Pacing {
         treatments: Option<Arc<dyn Treatments>>,
         give_up: Duration,
     ) -> bool {
+        let has_other_hours = self.politeness.hours != politeness.hours;
         (self.politeness, self.give_up) = (politeness, give_up);
         let had_some = std::mem::replace(&mut self.treatments, treatments).is_some();
-        had_some || self.treatments.is_some()
+        had_some || has_other_hours || self.treatments.is_some()
     }
 
     /// Returns the delays and limits with which hosts are treated.
@@ -92,7 +94,7 @@ impl Pacing {
 
     /// Returns the delays and limits with which `host`, a name or an address, is treated.
     pub fn politeness_for(&self, host: &str) -> Politeness {
-        self.treatment_of(host).map_or(self.politeness, |treatment| treatment.politeness)
+        self.treatment_of(host).map_or_else(|| self.politeness.clone(), |treatment| treatment.politeness.clone())
     }
 
     /// Returns, for the log, how hosts are treated that are treated otherwise than the rest.
@@ -105,8 +107,35 @@ impl Pacing {
     }
 
     /// Returns the delays and limits with which an active host is treated.
-    pub(super) fn politeness_of(&self, host: &Host) -> Politeness {
-        host.treatment.as_ref().map_or(self.politeness, |treatment| treatment.politeness)
+    pub(super) fn politeness_of<'a>(&'a self, host: &'a Host) -> &'a Politeness {
+        self.politeness_by(&host.treatment)
+    }
+
+    fn politeness_by<'a>(&'a self, treatment: &'a Option<Arc<Treatment>>) -> &'a Politeness {
+        treatment.as_ref().map_or(&self.politeness, |treatment| &treatment.politeness)
+    }
+
+    /// A host may become active at `now`: how it is treated.
+    pub(super) fn treat(&self, host: &mut Host, now: Time) {
+        host.treatment = self.treatment_of(host.name());
+        self.keep_hours(host, now);
+    }
+
+    /// Notes of an active host the time at which its hours let the next request begin, from `now` on.
+    pub(super) fn keep_hours(&self, host: &mut Host, now: Time) {
+        let due = host.standing.available().max(now);
+        host.opens = self.politeness_of(host).hours.as_ref().map_or(Time::ZERO, |hours| hours.opens(due));
+    }
+
+    /// Returns when the hours of `host` begin, in words, where it rests until then.
+    pub fn opening(&self, host: &RestingHost, now: Time) -> Option<String> {
+        let hours = self.politeness_for(name_of(&host.origin)).hours.filter(|_| host.is_closed);
+        hours.map(|hours| hours.opening(host.until, now))
+    }
+
+    /// Returns whether all hosts have the same hours.
+    pub(super) fn has_hours_for_all(&self) -> bool {
+        self.politeness.hours.is_some() && self.treatments.is_none()
     }
 
     /// Requests that may be made to an active host at the same time.
@@ -123,7 +152,7 @@ impl Pacing {
     pub(super) fn activate(&mut self, host: &mut Host) {
         host.treatment = self.treatment_of(host.name());
         let politeness = self.politeness_of(host);
-        let floor = self.unclean_floor(&politeness, host.standing.pace, host.crawl_delay());
+        let floor = self.unclean_floor(politeness, host.standing.pace, host.crawl_delay());
         host.standing.due = host.standing.due.max(floor);
         if let Some(until) = self.holds.take(host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);

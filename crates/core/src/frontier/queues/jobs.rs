@@ -184,14 +184,20 @@ impl Queues {
             self.cold.partitions[number].walk.wake_at(host.standing.available());
             return Ok(());
         }
+        self.pacing.treat(&mut host, now);
+        if host.opens > now {
+            let due = host.opens;
+            match self.pacing.has_hours_for_all() {
+                true => self.cold.partitions[number].walk.sleep_until(due),
+                false => self.send_back(number, host, due, now),
+            }
+            return Ok(());
+        }
         let first = host.addresses.as_ref().map(|(list, _)| list[0]);
         let crowded = first.filter(|&ip| self.pacing.is_saturated(ip, host.domain, self.address_share()));
         if let Some(ip) = crowded {
-            host.standing.due = self.pacing.after_the_saturation(ip, host.origin, now);
-            let mut bytes = Vec::new();
-            host.record(now).encode(&mut bytes);
-            self.cold.partitions[number].note_record(host.origin, &bytes);
-            self.cold.partitions[number].walk.wake_at(host.standing.due);
+            let due = self.pacing.after_the_saturation(ip, host.origin, now);
+            self.send_back(number, host, due, now);
             return Ok(());
         }
         if !self.has_share(host.domain) {
@@ -213,6 +219,15 @@ impl Queues {
         let index = self.activate(host, &known);
         self.accept(number, index, taken, now);
         Ok(())
+    }
+
+    /// Leaves a host on the disk side, which may be asked from `due` on.
+    fn send_back(&mut self, number: usize, mut host: Host, due: Time, now: Time) {
+        host.standing.due = due;
+        let mut bytes = Vec::new();
+        host.record(now).encode(&mut bytes);
+        self.cold.partitions[number].note_record(host.origin, &bytes);
+        self.cold.partitions[number].walk.wake_at(due);
     }
 
     /// Moves taken URLs into the buffer of their host, and its cursor behind them.
