@@ -169,12 +169,17 @@ fn read_window(text: &str, ranges: &mut Vec<Range<u64>>) -> Option<()> {
     Some(())
 }
 
-/// Reads a time of the day, `00:00` to `24:00`.
+/// Reads a time of the day, `00:00` to `24:00`, perhaps with seconds.
 fn time_of_day(text: &str) -> Option<u64> {
-    let (hour, minute) = text.split_once(':')?;
     let number = |text: &str| text.parse::<u64>().ok().filter(|_| text.len() == 2 && !text.starts_with('+'));
-    let minutes = number(hour)? * 60 + number(minute).filter(|&minute| minute < 60)?;
-    (minutes <= 24 * 60).then_some(minutes * MINUTE_MS)
+    let numbers = text.split(':').map(number).collect::<Option<Vec<u64>>>()?;
+    let (hour, minute, second) = match numbers[..] {
+        [hour, minute] => (hour, minute, 0),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    let ms = (hour * 60 + minute) * MINUTE_MS + second * 1_000;
+    (minute < 60 && second < 60 && ms <= DAY_MS).then_some(ms)
 }
 
 /// The same ranges, sorted and apart from each other.
@@ -230,7 +235,7 @@ mod tests {
     }
 
     /// Moments of 2026: the hours, a moment, the next opening and the next end of a window.
-    const MOMENTS: [(&str, &str, &str, &str); 22] = [
+    const MOMENTS: [(&str, &str, &str, &str); 23] = [
         // without a zone, over midnight, to the minute
         ("22:00-06:00", "2026-06-01T21:59:59.999Z", "2026-06-01T22:00:00Z", "2026-06-01T21:59:59.999Z"),
         ("22:00-06:00", "2026-06-01T22:00:00Z", "2026-06-01T22:00:00Z", "2026-06-02T06:00:00Z"),
@@ -243,6 +248,7 @@ mod tests {
         (WORKED, "2026-06-07T22:00:00Z", "2026-06-08T20:00:00Z", "2026-06-07T22:00:00Z"),
         ("Sun 23:00-01:00", "2026-06-07T23:30:00Z", "2026-06-07T23:30:00Z", "2026-06-08T01:00:00Z"),
         ("Sat-Mon 10:00-11:00", "2026-06-08T11:00:00Z", "2026-06-13T10:00:00Z", "2026-06-08T11:00:00Z"),
+        ("11:00:05-11:00:07", "2026-06-08T11:00:00Z", "2026-06-08T11:00:05Z", "2026-06-08T11:00:00Z"),
         ("00:00-24:00", "2026-06-08T11:00:00Z", "2026-06-08T11:00:00Z", "never"),
         // Europe/Berlin skips 02:00 to 03:00 on 29 March, which is 01:00 UTC
         ("02:30-04:00 Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z", "2026-03-28T12:00:00Z"),
