@@ -1,5 +1,5 @@
-//! Hours in which a host is asked, by the real binary: nothing is asked before them, the crawl waits without an end, and
-//! every command says till when.
+//! Hours in which a host is asked, by the real binary: nothing is asked before them, the crawl waits without an end,
+//! and every command says till when.
 
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

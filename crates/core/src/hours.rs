@@ -39,7 +39,7 @@ pub struct Hours {
     windows: Vec<Range<u64>>,
 }
 
-/// What is written where a host is asked at any hour.
+/// The word for hosts that are asked at any hour.
 pub const ALWAYS: &str = "always";
 
 impl Hours {

@@ -92,7 +92,7 @@ impl Frontier {
                 let host = self.queues.active.host_mut(index);
                 (host.standing.failures, host.standing.robots_level) = (0, 0);
                 host.standing.bytes = host.standing.bytes.saturating_add(bytes);
-                self.queues.pacing.learn_pace(host, duration, false);
+                host.learn_pace(self.queues.pacing.politeness(), duration, false);
             }
             RobotsAnswer::NoServer => self.queues.active.host_mut(index).give_up(Reason::HostGivenUp, now + SILENT_FOR),
             RobotsAnswer::PrivateAddress => {
@@ -262,7 +262,7 @@ impl Frontier {
         self.queues.now = self.queues.now.max(now);
         let Some(index) = self.queues.active.resolve_id(host) else { return };
         let waiting = self.queues.active.host_mut(index);
-        self.queues.pacing.learn_pace(waiting, duration, false);
+        waiting.learn_pace(self.queues.pacing.politeness(), duration, false);
         // hops are prerequisites, whose requests are their own
         let is_over = match &mut waiting.pending {
             Some(Pending::Robots { moved, .. }) => !std::mem::replace(moved, true),

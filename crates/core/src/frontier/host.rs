@@ -261,6 +261,23 @@ impl Host {
         self.waiting.front().map(Item::due)
     }
 
+    /// Returns the delays and limits with which it is treated; `usual` has those of the rest.
+    pub(super) fn politeness<'a>(&'a self, usual: &'a Politeness) -> &'a Politeness {
+        self.treatment.as_ref().map_or(usual, |treatment| &treatment.politeness)
+    }
+
+    /// Learns its pace from a request that took `duration`; `usual` treats the rest.
+    pub(super) fn learn_pace(&mut self, usual: &Politeness, duration: Duration, may_lower: bool) {
+        let politeness = self.treatment.as_ref().map_or(usual, |treatment| &treatment.politeness);
+        politeness.learn(&mut self.standing, duration, may_lower);
+    }
+
+    /// Notes the time at which its hours let its next request begin, from `now` on; `usual` treats the rest.
+    pub(super) fn keep_hours(&mut self, usual: &Politeness, now: Time) {
+        let due = self.standing.available().max(now);
+        self.opens = self.politeness(usual).hours.as_ref().map_or(Time::ZERO, |hours| hours.opens(due));
+    }
+
     /// Returns the time from which on it has something to do: its own rest is over, and its hours have begun. What is
     /// only dropped waits for neither.
     pub(super) fn available(&self) -> Time {

@@ -206,7 +206,7 @@ impl Figures<'_> {
         }
         let pacing = self.admission.stores.sink.frontier.pacing();
         let host = |host: crate::frontier::RestingHost| RestingHost {
-            why: match (pacing.opening(&host, now), host.blame) {
+            why: match (host.opening(pacing, now), host.blame) {
                 (Some(opening), _) => opening,
                 (None, Some(blame)) => blame.to_string(),
                 (None, None) => Hold::Load.to_string(),

@@ -9,7 +9,8 @@
 //! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
 //! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls; those
 //! from [`RENDERED_FROM`] on have their pages rendered; those from [`SUPPORTED_FROM`] on have budgets that follow from
-//! supporters; those from [`HOURS_FROM`] on have hosts that are asked within hours alone. At every end of a process the account of its URLs has to balance
+//! supporters; those from [`HOURS_FROM`] on have hosts that are asked within hours alone. At every end of a process the
+//! account of its URLs has to balance
 //! ([`Accounts`](crate::engine::Accounts)); where pages are fetched again, each has one place: in the calendar, queued,
 //! or ended; and where supporters of domains are counted, they are those of the archive's links. After the last process
 //! has come to the end of the crawl, [`Clause`] by clause is judged.

@@ -71,7 +71,7 @@ impl Pacing {
             standing.robots_failing_since = now;
         }
         let since = standing.robots_failing_since;
-        self.learn_pace(host, duration, false);
+        host.learn_pace(&self.politeness, duration, false);
         if now.since(since) >= self.give_up {
             host.give_up(Reason::HostGivenUp, now + self.give_up.max(SILENT_FOR));
         }
@@ -86,14 +86,9 @@ impl Pacing {
         held.unwrap_or_default()
     }
 
-    /// Learns the pace of a host from a request that took `duration`.
-    pub(in crate::frontier) fn learn_pace(&self, host: &mut Host, duration: Duration, may_lower: bool) {
-        self.politeness_by(&host.treatment).learn(&mut host.standing, duration, may_lower);
-    }
-
     /// Delays after an answer.
     pub(in crate::frontier) fn learn(&mut self, host: &mut Host, feedback: &Feedback, now: Time) {
-        self.learn_pace(host, feedback.duration, feedback.may_lower_delay);
+        host.learn_pace(&self.politeness, feedback.duration, feedback.may_lower_delay);
         self.rest(host, now);
         self.count_contact(host, feedback.address, feedback.started, now);
     }

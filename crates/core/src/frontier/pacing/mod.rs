@@ -17,11 +17,10 @@ use std::time::Duration;
 use super::active::Active;
 use super::address::Addresses;
 use super::holds::Holds;
-use super::host::{Host, name_of};
+use super::host::Host;
 use super::ledger::{Ledger, Turn};
 use super::names::Names;
 use super::options::{FrontierOptions, Politeness, Treatment, Treatments};
-use super::silence::RestingHost;
 use super::tuning::ADDRESSES_KEPT;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
@@ -108,34 +107,7 @@ impl Pacing {
 
     /// Returns the delays and limits with which an active host is treated.
     pub(super) fn politeness_of<'a>(&'a self, host: &'a Host) -> &'a Politeness {
-        self.politeness_by(&host.treatment)
-    }
-
-    fn politeness_by<'a>(&'a self, treatment: &'a Option<Arc<Treatment>>) -> &'a Politeness {
-        treatment.as_ref().map_or(&self.politeness, |treatment| &treatment.politeness)
-    }
-
-    /// A host may become active at `now`: how it is treated.
-    pub(super) fn treat(&self, host: &mut Host, now: Time) {
-        host.treatment = self.treatment_of(host.name());
-        self.keep_hours(host, now);
-    }
-
-    /// Notes of an active host the time at which its hours let the next request begin, from `now` on.
-    pub(super) fn keep_hours(&self, host: &mut Host, now: Time) {
-        let due = host.standing.available().max(now);
-        host.opens = self.politeness_of(host).hours.as_ref().map_or(Time::ZERO, |hours| hours.opens(due));
-    }
-
-    /// Returns when the hours of `host` begin, in words, where it rests until then.
-    pub fn opening(&self, host: &RestingHost, now: Time) -> Option<String> {
-        let hours = self.politeness_for(name_of(&host.origin)).hours.filter(|_| host.is_closed);
-        hours.map(|hours| hours.opening(host.until, now))
-    }
-
-    /// Returns whether all hosts have the same hours.
-    pub(super) fn has_hours_for_all(&self) -> bool {
-        self.politeness.hours.is_some() && self.treatments.is_none()
+        host.politeness(&self.politeness)
     }
 
     /// Requests that may be made to an active host at the same time.

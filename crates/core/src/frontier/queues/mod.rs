@@ -50,7 +50,7 @@ pub(super) struct Queues {
 impl Queues {
     /// Finds a host its place after anything about it has changed.
     pub(super) fn settle(&mut self, index: u32, now: Time) {
-        self.pacing.keep_hours(self.active.host_mut(index), now);
+        self.active.host_mut(index).keep_hours(self.pacing.politeness(), now);
         self.ripen(index, now);
         self.want_refill(index);
         self.note_thirst(index);

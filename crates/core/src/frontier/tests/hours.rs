@@ -37,7 +37,7 @@ impl Treatments for OddHosts {
     }
 
     fn as_json(&self) -> &str {
-        ""
+        "{}"
     }
 }
 

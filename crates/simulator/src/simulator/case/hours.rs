@@ -58,6 +58,6 @@ impl Treatments for SomeHosts {
     }
 
     fn as_json(&self) -> &str {
-        ""
+        "{}"
     }
 }
