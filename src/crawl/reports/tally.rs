@@ -3,9 +3,9 @@
 //! The log is translated for the judge of politeness ([`crate::politeness`]): the settings that held, how long answers
 //! took, Crawl-delay and Retry-After. Owed is, after a request: `politeness.delay_min`, or `delay_factor` times its
 //! duration up to `delay_max`, or the Crawl-delay up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx
-//! that says so, its Retry-After, up to a day; and nothing begins outside of `politeness.hours`. All origins of the name
-//! are one host here. A Crawl-delay belongs to one origin, and is owed after its requests and before them, whichever
-//! origin was asked before.
+//! that says so, its Retry-After, up to a day; and nothing begins outside of `politeness.hours`. All origins of the
+//! name are one host here. A Crawl-delay belongs to one origin, and is owed after its requests and before them,
+//! whichever origin was asked before.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
