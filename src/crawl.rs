@@ -25,6 +25,7 @@ pub(crate) mod explain;
 pub(crate) mod extent;
 mod figures;
 mod files;
+mod hours;
 pub(crate) mod live;
 mod machine;
 pub(crate) mod memory;

@@ -22,6 +22,7 @@
 //! | [`fingerprint`] | 64-bit Rabin fingerprints by a polynomial of the crawl's own | `web` |
 //! | [`shard`] | which shard of a crawl owns a URL | `core` |
 //! | [`clock`] | time, given to everything that needs it | `web` |
+//! | [`hours`] | hours in which a host is asked, by the wall clock of its time zone | `core` |
 //! | [`politeness`] | the judge of politeness: what a log of requests owed to hosts and addresses | `core` |
 //! | [`varint`] | numbers of variable length, one encoding for all formats | `web` |
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error | `web` |
@@ -83,7 +84,7 @@ pub use crawler_archive as archive;
 pub use crawler_archive::dirs;
 pub use crawler_cluster::{cluster, node, ship, store};
 pub use crawler_contract::{checkpoint, contract, exchange, record, text};
-pub use crawler_core::{calendar, container, disk, drum, frontier, politeness, reading, shard, similar, warc};
+pub use crawler_core::{calendar, container, disk, drum, frontier, hours, politeness, reading, shard, similar, warc};
 pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_simweb::simweb;

@@ -86,6 +86,9 @@ impl PlanArgs {
             table.row(&name, format!("{per_host} requests/s per host, {all}/s in total, {a_day} per day"));
             table.row("", format!("{delay} between two requests to a host; limited by {}", bound.by));
         }
+        for hours in &plan.hours {
+            table.row("hours", format!("{}: {}; {}", hours.hosts, hours.hours, hours.state));
+        }
         let machine = plan.machine_memory.map_or(String::new(), |bytes| format!(" of {}", size(bytes)));
         table.row("memory ceiling", format!("{}{machine} (--memory lists its parts)", size(plan.memory.bytes)));
         let total = size(plan.disk_total());

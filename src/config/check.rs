@@ -10,6 +10,7 @@ use super::site_key::{Place, Reach, SiteKey};
 use super::value::{Bytes, Workers};
 use super::{Config, ConfigError, SITE, Site, SourceLine};
 use crate::container::{Keep, VERSIONS_MAX};
+use crate::hours::Hours;
 use crate::signature::Component;
 use crate::web::expression::bounded_regex;
 use crate::web::mailbox::is_mailbox;
@@ -291,6 +292,8 @@ fn politeness(config: &Config) -> Checked {
     require((0.0..=1_000.0).contains(&factor), "politeness.delay_factor", "must be from 0 to 1000")?;
     let connections = (1..=64).contains(&politeness.connections_per_host);
     require(connections, "politeness.connections_per_host", "must be from 1 to 64; 1 is polite")?;
+    let hours = Hours::read(&politeness.hours).err();
+    require(hours.is_none(), "politeness.hours", hours.unwrap_or_default())?;
     let requests = politeness.requests_per_second.is_none_or(|rate| (0.001..=1e6).contains(&rate));
     require(requests, "politeness.requests_per_second", "must be from 0.001 to 1000000, or \"unlimited\"")?;
     let bytes = politeness.bytes_per_second.is_none_or(|rate| rate >= Bytes::kib(1));

@@ -19,6 +19,7 @@ use crate::contract::{Consent, RenderMode};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::RenderSettings;
 use crate::frontier::{self, FrontierOptions, RoundBudgets};
+use crate::hours::ALWAYS;
 use crate::signature::{AgentForm, Component};
 use crate::warc::Compression;
 use crate::web::html::LAZY_ATTRIBUTES;
@@ -210,6 +211,8 @@ section! {
         crawl_delay_beyond: CrawlDelayBeyond = CrawlDelayBeyond::of(frontier::Politeness::default().skip_beyond),
         /// Requests to one host at the same time.
         connections_per_host: usize = frontier::Politeness::default().connections_per_host,
+        /// Hours in which requests to a host begin, such as `22:00-06:00 Europe/Berlin`.
+        hours: String = ALWAYS.to_owned(),
         /// Shortest time between two requests to the same address, whatever the hosts.
         delay_per_ip: Duration = frontier::Politeness::default().delay_per_ip,
         /// Time for which a host may be dead, or its robots.txt unreachable, before its URLs are given up.

@@ -51,6 +51,7 @@ site! {
     crawl_delay_max: Duration = Hosts(politeness.crawl_delay_max);
     crawl_delay_beyond: CrawlDelayBeyond = Hosts(politeness.crawl_delay_beyond);
     connections_per_host: usize = Hosts(politeness.connections_per_host);
+    hours: String = Hosts(politeness.hours);
     pages_per_host: Option<u64> = Hosts(budget.pages_per_host);
     bytes_per_host: Option<Bytes> = Hosts(budget.bytes_per_host);
     obey: bool = Hosts(robots.obey);

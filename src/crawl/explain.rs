@@ -17,7 +17,7 @@ mod verdict;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{CrawlError, control, options, rendering, sites};
+use super::{CrawlError, control, hours, options, rendering, sites};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::container::retention::list::ForgottenList;
@@ -29,6 +29,7 @@ use crate::engine::values::RobotsAnswer;
 use crate::engine::without_root;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
+use crate::hours::Hours;
 use crate::outcome::{Failure, Hold, HostFault, Reason};
 use crate::record::layout;
 use crate::web::robots::{RobotsFile, RobotsRules};
@@ -268,7 +269,7 @@ impl Gatherer<'_> {
             not_before: queued.not_before,
         });
         let options = options::frontier(self.there, 1);
-        self.told.host = state.look.host.as_ref().map(|host| host_of(host, state, &options));
+        self.told.host = state.look.host.as_ref().map(|host| host_of(host, state, &options, self.now));
         let support = options::support(self.there);
         self.told.round = state.look.round.filter(|_| support.is_on).map(|round| model::DomainInRound {
             number: round.number,
@@ -508,8 +509,9 @@ impl Gatherer<'_> {
     }
 }
 
-fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::Host {
+fn host_of(host: &HostLook, state: &State, options: &FrontierOptions, now: Time) -> model::Host {
     let standing = &host.standing;
+    let hours = options.politeness.hours.as_deref();
     let known = |time: Time| (time > Time::ZERO).then_some(time);
     let crawl_delay = host.rules.as_ref().and_then(|(rules, _)| rules.crawl_delay());
     // the usual delay of its name is no back-off
@@ -521,6 +523,9 @@ fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::
         active: state.look.active,
         queued: state.look.urls,
         due: known(standing.due),
+        hours: hours.map(Hours::to_string),
+        opens: hours.map(|hours| hours.opens(now)).filter(|&opens| opens > now),
+        hours_state: hours.map(|hours| hours::state(hours, now)),
         delay_ms: ms(options.politeness.delay(standing.pace, crawl_delay)),
         backoff_level: standing.backoff_level.max(standing.robots_level),
         backoff_until: known(held),

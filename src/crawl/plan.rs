@@ -8,8 +8,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::due::{self, DueIn, Needs};
+use super::hours::HoursNow;
 use super::memory::{Ceiling, workers_most};
 use super::{machine, options, threads};
+use crate::clock::{Clock, SystemClock};
 use crate::config::{Bytes, Config};
 use crate::disk::Disk;
 use crate::text::figures;
@@ -52,6 +54,9 @@ pub struct Plan {
     pub shards: u64,
     /// Rates by how long answers take.
     pub rates: Vec<RateBound>,
+    /// Hours in which hosts are asked; empty where that is at any hour.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hours: Vec<HoursNow>,
     /// Memory at most.
     pub memory: Ceiling,
     /// Bytes of memory of the machine, if it reports them.
@@ -111,6 +116,7 @@ impl Plan {
             domains: domains.len() as u64,
             shards: config.crawl.shards as u64,
             rates: ANSWERS.iter().map(|&answer| rate(config, hosts.len(), answer)).collect(),
+            hours: HoursNow::all(config, SystemClock::new().now()),
             memory: Ceiling::of(config, threads::cores()),
             machine_memory: machine::memory(),
             disk_per_million: disk_per_million(config, page_bytes),

@@ -1,7 +1,15 @@
 //! The treatment of hosts by settings: delays, connections, budgets.
 
+use std::sync::Arc;
+
 use crate::config::{self, Config};
 use crate::frontier::{Budget, Politeness, Treatment};
+use crate::hours::Hours;
+
+/// The hours in which hosts are asked by `config`, which has been checked; `None` for all.
+pub(super) fn hours(config: &Config) -> Option<Arc<Hours>> {
+    Hours::read(&config.politeness.hours).ok().flatten().map(Arc::new)
+}
 
 /// Returns how hosts are treated by `config`.
 pub(super) fn of(config: &Config) -> Treatment {
@@ -15,6 +23,7 @@ pub(super) fn of(config: &Config) -> Treatment {
             skip_beyond: politeness.crawl_delay_beyond == config::CrawlDelayBeyond::Skip,
             connections_per_host: politeness.connections_per_host,
             delay_per_ip: politeness.delay_per_ip,
+            hours: hours(config),
             ..Politeness::default()
         },
         budget: Budget {

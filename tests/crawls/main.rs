@@ -15,6 +15,7 @@ mod fetch;
 mod follow;
 mod hostile;
 mod hosts;
+mod hours;
 mod kills;
 mod proxies;
 mod rendering;

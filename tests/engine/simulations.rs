@@ -5,7 +5,8 @@ mod cases;
 
 use cases::{found_by, hold, hold_on_nodes};
 use crawler_simulator::simulator::{
-    AGAIN_FROM, Clause, Mistake, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM, run_in_shards,
+    AGAIN_FROM, Clause, HOURS_FROM, Mistake, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM,
+    run_in_shards,
 };
 
 #[test]
@@ -16,7 +17,7 @@ fn c2_the_contract_holds_in_a_dozen_crawls() {
 
 #[test]
 fn the_contract_holds_in_a_few_crawls_of_each_kind() {
-    for from in [WIDE_FROM, REQUISITES_FROM, WALLS_FROM, RENDERED_FROM, SUPPORTED_FROM] {
+    for from in [WIDE_FROM, REQUISITES_FROM, WALLS_FROM, RENDERED_FROM, SUPPORTED_FROM, HOURS_FROM] {
         let all = hold(from..from + 4, |seed| if seed % 4 == 0 { 3 } else { 1 });
         assert!(all.deaths > 2 && all.requests > 200, "{from}: {all:?}");
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cases::{NODES, SHARDS, found_by, found_on_nodes, hold, hold_on_nodes};
 use crawler_simulator::simulator::{
-    AGAIN_FROM, BEGIN, Broad, BroadOptions, Clause, FreshOptions, Mistake, RENDERED_FROM, REQUISITES_FROM,
+    AGAIN_FROM, BEGIN, Broad, BroadOptions, Clause, FreshOptions, HOURS_FROM, Mistake, RENDERED_FROM, REQUISITES_FROM,
     SUPPORTED_FROM, WALLS_FROM, WIDE_FROM, crawl_broadly, keep_fresh, run, run_in_shards, run_on_nodes,
 };
 
@@ -52,6 +52,12 @@ fn the_contract_holds_in_a_hundred_crawls_that_send_cookies_back() {
 #[test]
 fn supporters_are_those_of_the_archives_links_in_sixty_crawls_with_rounds() {
     let all = hold(SUPPORTED_FROM..SUPPORTED_FROM + 60, |seed| [1, 1, 2, 1, 4][(seed % 5) as usize]);
+    assert!(all.deaths > 60 && all.requests > 2_000, "{all:?}");
+}
+
+#[test]
+fn hosts_are_asked_within_their_hours_in_eighty_crawls() {
+    let all = hold(HOURS_FROM..HOURS_FROM + 80, |seed| [1, 1, 2, 1, 4][(seed % 5) as usize]);
     assert!(all.deaths > 60 && all.requests > 2_000, "{all:?}");
 }
 

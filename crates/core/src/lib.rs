@@ -11,6 +11,7 @@ pub mod container;
 pub mod disk;
 pub mod drum;
 pub mod frontier;
+pub mod hours;
 pub mod politeness;
 pub mod reading;
 pub mod shard;

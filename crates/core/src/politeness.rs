@@ -10,6 +10,7 @@
 //!   since the last start.
 //! - No more requests of a host are in flight than [`Terms::connections`], and two requests to an address begin
 //!   [`Terms::per_address`] apart.
+//! - Nothing begins outside of the hours of its host ([`crate::hours`]).
 //!
 //! An answer that has not ended is not held against a request: nobody could know of it. Requests have to come in the
 //! order of their starts.
@@ -42,6 +43,8 @@ pub struct Request {
     pub lead: Duration,
     /// Time for which its answer wants the host to be left alone.
     pub rest: Duration,
+    /// Time from its beginning until the hours of its host begin; zero within them.
+    pub closed: Duration,
 }
 
 /// Promises to all hosts at the time of a request.
@@ -93,6 +96,8 @@ pub enum Offence<T> {
     TooManyAtOnce(usize),
     /// A start too soon after the last one at the same address.
     Address(Early<T>),
+    /// A start outside of the hours of the host, which begin after this time.
+    OutsideHours(Duration),
 }
 
 /// A request that came too early, and by how much.
@@ -142,6 +147,9 @@ impl<T: Copy> HostJudge<T> {
     pub fn request(&mut self, request: &Request, tag: T, terms: &Terms, mut found: impl FnMut(Offence<T>)) -> usize {
         let started = request.started;
         self.take_in(started, terms.taken_in_after);
+        if !request.closed.is_zero() {
+            found(Offence::OutsideHours(request.closed));
+        }
         if terms.connections > 1
             && let Some((start, before)) = self.last_start
             && started + terms.start_slack < start.saturating_add(request.lead)
@@ -278,6 +286,12 @@ mod tests {
         assert_eq!(found, [(2, cut(50, false)), (3, cut(199, true))]);
         let found = judged(&terms, &[request(0, 100), request(1, 100), request(2, 3), request(100, 101)]);
         assert_eq!(found, [(2, Offence::TooManyAtOnce(3))]);
+    }
+
+    #[test]
+    fn a_request_outside_of_hours_is_an_offence_whatever_came_before() {
+        let early = Request { closed: MS(7), ..request(0, 10) };
+        assert_eq!(judged(&Terms::default(), &[early, request(20, 30)]), [(0, Offence::OutsideHours(MS(7)))]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crawler_cluster::{cluster, node, ship, store};
 use crawler_contract::{checkpoint, contract, exchange, record};
-use crawler_core::{calendar, container, disk, drum, frontier, politeness, shard, warc};
+use crawler_core::{calendar, container, disk, drum, frontier, hours, politeness, shard, warc};
 use crawler_engine::engine;
 use crawler_fetch::process;
 use crawler_simweb::simweb;

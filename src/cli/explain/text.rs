@@ -215,6 +215,9 @@ impl Page<'_> {
         let due = host.due.filter(|&due| due > now).map_or("now".to_owned(), |due| until(due, now));
         let delay = Duration::from_millis(host.delay_ms).as_secs_f64();
         self.row("  next request", format!("{due}; {delay} s between requests"));
+        if let (Some(hours), Some(state)) = (&host.hours, &host.hours_state) {
+            self.row("  hours", format!("{hours}: {state}"));
+        }
         if let Some(time) = host.backoff_until.filter(|&time| time > now) {
             let reason = host.backoff_reason.as_deref().unwrap_or("held back");
             self.row("  backs off", format!("{}, level {}: {reason}", until(time, now), host.backoff_level));

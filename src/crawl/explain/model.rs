@@ -272,6 +272,13 @@ pub struct Host {
     /// No request before.
     #[serde(serialize_with = "moment")]
     pub due: Option<Time>,
+    /// Hours in which requests to it begin; `None` for all.
+    pub hours: Option<String>,
+    /// Time at which they begin; `None` within them.
+    #[serde(serialize_with = "moment")]
+    pub opens: Option<Time>,
+    /// The state of the hours in words.
+    pub hours_state: Option<String>,
     /// Time between two requests, in milliseconds.
     pub delay_ms: u64,
     /// Number of times in a row that it was held back.

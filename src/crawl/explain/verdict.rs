@@ -149,7 +149,7 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         return "is being fetched, or is the next one of its host".to_owned();
     }
     let Some(host) = &told.host else { return format!("{when} as soon as its host has its turn") };
-    let start = host.due.max(host.backoff_until).max(queue.not_before).unwrap_or(Time::ZERO);
+    let start = host.due.max(host.backoff_until).max(queue.not_before).max(host.opens).unwrap_or(Time::ZERO);
     let rest = start.since(facts.now);
     let turns = u32::try_from(queue.before).unwrap_or(u32::MAX);
     let wait = rest.saturating_add(Duration::from_millis(host.delay_ms).saturating_mul(turns));
@@ -162,7 +162,10 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
     if rest > Duration::ZERO {
         let reason = host.backoff_reason.as_deref().filter(|_| host.backoff_until == Some(start));
         let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
-        why.push(format!("its host waits until {}{reason}", date(start)));
+        why.push(match host.hours_state.as_ref().filter(|_| host.opens == Some(start)) {
+            Some(state) => format!("its host {state}"),
+            None => format!("its host waits until {}{reason}", date(start)),
+        });
     }
     if let Some(blame) = host.blame.as_ref().filter(|_| rest.is_zero()) {
         why.push(format!("its host has delivered nothing so far ({blame})"));

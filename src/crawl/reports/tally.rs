@@ -3,8 +3,9 @@
 //! The log is translated for the judge of politeness ([`crate::politeness`]): the settings that held, how long answers
 //! took, Crawl-delay and Retry-After. Owed is, after a request: `politeness.delay_min`, or `delay_factor` times its
 //! duration up to `delay_max`, or the Crawl-delay up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx
-//! that says so, its Retry-After, up to a day. All origins of the name are one host here. A Crawl-delay belongs to one
-//! origin, and is owed after its requests and before them, whichever origin was asked before.
+//! that says so, its Retry-After, up to a day; and nothing begins outside of `politeness.hours`. All origins of the
+//! name are one host here. A Crawl-delay belongs to one origin, and is owed after its requests and before them,
+//! whichever origin was asked before.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Time for which a request may begin, with several connections at once, before the crawl has taken in what has just
 /// ended.
 const TAKEN_IN_AFTER: Duration = Duration::from_secs(1);
+/// Time for which a request may be on its way before it begins.
+const DECIDED_BEFORE: Duration = Duration::from_secs(1);
 /// Time by which the log may be wrong about starts that several connections make.
 const JITTER: Duration = Duration::from_millis(20);
 /// Gaps below are counted by the millisecond, others to one part in 512.
@@ -131,7 +134,7 @@ impl<'a> Tally<'a> {
         let end = request.started + request.took;
         self.count(request);
         let pause = self.pause(request, end);
-        if let Some(politeness) = at(&self.notes, request.started).copied() {
+        if let Some(politeness) = at(&self.notes, request.started).cloned() {
             self.judge(request, end, pause, &politeness);
         }
         if let Some(before) = self.ended {
@@ -171,6 +174,8 @@ impl<'a> Tally<'a> {
             pause,
             lead,
             rest: request.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX),
+            // it may have been decided just before the end of a window
+            closed: politeness.closed(request.started).min(politeness.closed(request.started - DECIDED_BEFORE)),
         };
         let (mut offends, mut breaks) = (false, false);
         let at_once = self.judge.request(&made, (), &terms, |offence| {

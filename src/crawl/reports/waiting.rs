@@ -11,6 +11,8 @@ use std::path::Path;
 
 use crate::checkpoint;
 use crate::clock::{Clock, SystemClock, Time};
+use crate::crawl::hours::{self, HostHours};
+use crate::crawl::options;
 use crate::dirs::CrawlDirs;
 use crate::disk::{Disk, SavedState};
 use crate::engine::values::decode_rules;
@@ -44,7 +46,9 @@ impl Wanted<'_> {
     pub(super) fn look(self, disk: &Disk) -> Waiting {
         let dirs = self.dirs.shards().iter().enumerate();
         let found = dirs.filter_map(|(place, dir)| self.found(disk, place, dir)).flatten();
-        Waiting { hosts: found.collect(), now: SystemClock::new().now() }
+        let config = options::read_copy(disk, self.dirs.home()).ok().flatten();
+        let hours = config.and_then(|config| HostHours::by(config).ok());
+        Waiting { hosts: found.collect(), hours, now: SystemClock::new().now() }
     }
 
     /// Looks up the hosts that belong to the shard in `dir`.
@@ -66,6 +70,8 @@ impl Wanted<'_> {
 /// The states of hosts, which say why their URLs wait.
 pub(super) struct Waiting {
     hosts: HashMap<String, HostLook>,
+    /// Hours by the settings of the last run, if they can be read.
+    hours: Option<HostHours>,
     now: Time,
 }
 
@@ -80,8 +86,12 @@ impl Waiting {
         if seed.status != SeedStatus::Waiting {
             return String::new();
         }
-        let host = CanonicalUrl::parse(&seed.url).ok().and_then(|url| self.hosts.get(&url.origin()));
-        let Some(host) = host else { return String::new() };
+        let Ok(url) = CanonicalUrl::parse(&seed.url) else { return String::new() };
+        let hours = self.hours.as_ref().and_then(|hours| hours.of(url.host().trim_matches(['[', ']'])));
+        if let Some(hours) = hours.filter(|hours| hours.opens(self.now) > self.now) {
+            return format!("its host {}", hours::state(&hours, self.now));
+        }
+        let Some(host) = self.hosts.get(&url.origin()) else { return String::new() };
         let until = host.standing.due.max(host.standing.backoff_until);
         let why = host.standing.blame.map(|blame| blame.to_string());
         match (why, until > self.now) {

@@ -134,9 +134,9 @@ impl CrawlLog {
         if self.noted.as_ref().is_some_and(|(noted, of_sites)| noted == politeness && of_sites == sites) {
             return Ok(());
         }
-        self.noted = Some((*politeness, sites.to_owned()));
+        self.noted = Some((politeness.clone(), sites.to_owned()));
         let sites = serde_json::from_str(sites).ok();
-        let note = PolitenessNote { since: now, politeness: *politeness, sites };
+        let note = PolitenessNote { since: now, politeness: politeness.clone(), sites };
         let mut line = serde_json::to_vec(&note).expect("settings consist of plain data");
         line.push(b'\n');
         self.notes.push(&line)?;

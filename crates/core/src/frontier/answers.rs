@@ -89,11 +89,10 @@ impl Frontier {
         match answer {
             RobotsAnswer::Rules { rules, expires, duration, bytes } => {
                 self.queues.set_rules(index, rules, expires.max(now + HOLDS_MIN));
-                let politeness = self.queues.pacing.politeness_of(self.queues.active.host(index));
-                let standing = &mut self.queues.active.host_mut(index).standing;
-                (standing.failures, standing.robots_level) = (0, 0);
-                standing.bytes = standing.bytes.saturating_add(bytes);
-                politeness.learn(standing, duration, false);
+                let host = self.queues.active.host_mut(index);
+                (host.standing.failures, host.standing.robots_level) = (0, 0);
+                host.standing.bytes = host.standing.bytes.saturating_add(bytes);
+                host.learn_pace(self.queues.pacing.politeness(), duration, false);
             }
             RobotsAnswer::NoServer => self.queues.active.host_mut(index).give_up(Reason::HostGivenUp, now + SILENT_FOR),
             RobotsAnswer::PrivateAddress => {
@@ -231,7 +230,7 @@ impl Frontier {
     /// [`Frontier::end_prerequisite`] has to be called.
     pub fn begin_requisite(
         &mut self,
-        asked: Asked,
+        asked: &Asked,
         address: IpAddr,
         pace: RequisitePace,
         now: Time,
@@ -243,14 +242,14 @@ impl Frontier {
 
     /// Takes `asked`, and `address` for a request at `now`; or says when to ask again.
     /// Once it is made, [`Frontier::end_prerequisite`] has to be called.
-    pub fn begin_prerequisite(&mut self, asked: Asked, address: IpAddr, now: Time) -> std::result::Result<(), Time> {
+    pub fn begin_prerequisite(&mut self, asked: &Asked, address: IpAddr, now: Time) -> std::result::Result<(), Time> {
         self.queues.now = self.queues.now.max(now);
         let there = self.queues.active.find_mut(asked.origin);
         self.queues.pacing.begin_prerequisite(asked, there, address, now)
     }
 
     /// The request of a prerequisite to `asked` took `duration` and is over, answered or not.
-    pub fn end_prerequisite(&mut self, asked: Asked, duration: Duration, now: Time) {
+    pub fn end_prerequisite(&mut self, asked: &Asked, duration: Duration, now: Time) {
         self.queues.now = self.queues.now.max(now);
         let there = self.queues.active.find_mut(asked.origin);
         self.queues.pacing.end_prerequisite(asked, there, duration, now);
@@ -262,9 +261,8 @@ impl Frontier {
     pub fn robots_moved(&mut self, host: HostId, duration: Duration, now: Time) {
         self.queues.now = self.queues.now.max(now);
         let Some(index) = self.queues.active.resolve_id(host) else { return };
-        let politeness = self.queues.pacing.politeness_of(self.queues.active.host(index));
         let waiting = self.queues.active.host_mut(index);
-        politeness.learn(&mut waiting.standing, duration, false);
+        waiting.learn_pace(self.queues.pacing.politeness(), duration, false);
         // hops are prerequisites, whose requests are their own
         let is_over = match &mut waiting.pending {
             Some(Pending::Robots { moved, .. }) => !std::mem::replace(moved, true),

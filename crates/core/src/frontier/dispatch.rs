@@ -78,9 +78,10 @@ impl Frontier {
             return Some(Task::Drop { url: item.url, reason });
         }
         self.queues.pacing.rest_with_name(self.queues.active.host_mut(index));
+        self.queues.active.host_mut(index).keep_hours(self.queues.pacing.politeness(), now);
         let host = self.queues.active.host(index);
         let connections = self.queues.pacing.connections_of(self.queues.active.host(index));
-        if host.standing.available() > now
+        if host.available() > now
             || host.flights.len() >= connections
             || self.queues.budgets.awaits_budget(self.queues.active.host(index), now)
         {

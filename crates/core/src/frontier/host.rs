@@ -122,6 +122,8 @@ pub(super) struct Host {
     /// Its treatment, if other than the rest's.
     pub treatment: Option<Arc<Treatment>>,
     pub standing: Standing,
+    /// Time at which its hours let the next request begin; zero for one that has no hours.
+    pub opens: Time,
     pub rules: Option<(Arc<dyn Rules>, Time)>,
     pub rules_bytes: usize,
     pub addresses: Option<(Arc<[IpAddr]>, Time)>,
@@ -185,6 +187,7 @@ impl Host {
             origin_text,
             treatment: None,
             standing: Standing::default(),
+            opens: Time::ZERO,
             rules: None,
             rules_bytes: 0,
             addresses: None,
@@ -258,9 +261,32 @@ impl Host {
         self.waiting.front().map(Item::due)
     }
 
+    /// Returns the delays and limits with which it is treated; `usual` has those of the rest.
+    pub(super) fn politeness<'a>(&'a self, usual: &'a Politeness) -> &'a Politeness {
+        self.treatment.as_ref().map_or(usual, |treatment| &treatment.politeness)
+    }
+
+    /// Learns its pace from a request that took `duration`; `usual` treats the rest.
+    pub(super) fn learn_pace(&mut self, usual: &Politeness, duration: Duration, may_lower: bool) {
+        let politeness = self.treatment.as_ref().map_or(usual, |treatment| &treatment.politeness);
+        politeness.learn(&mut self.standing, duration, may_lower);
+    }
+
+    /// Notes the time at which its hours let its next request begin, from `now` on; `usual` treats the rest.
+    pub(super) fn keep_hours(&mut self, usual: &Politeness, now: Time) {
+        let due = self.standing.available().max(now);
+        self.opens = self.politeness(usual).hours.as_ref().map_or(Time::ZERO, |hours| hours.opens(due));
+    }
+
+    /// Returns the time from which on it has something to do: its own rest is over, and its hours have begun. What is
+    /// only dropped waits for neither.
+    pub(super) fn available(&self) -> Time {
+        if self.standing.gone.is_some() { Time::ZERO } else { self.standing.available().max(self.opens) }
+    }
+
     /// Returns the time from which on it has something to do, with the URLs that are in memory and in its base.
     pub(super) fn comes_up(&self) -> Time {
-        let available = self.standing.available();
+        let available = self.available();
         let is_dry = self.buffer.is_empty() && self.base_left == 0 && self.standing.gone.is_none();
         self.first_retry().filter(|_| is_dry).map_or(available, |due| due.max(available))
     }
@@ -302,11 +328,7 @@ impl Host {
 
     /// The host's name without port and brackets.
     pub(super) fn name(&self) -> &str {
-        let authority = self.origin_text.split_once("://").map_or(&*self.origin_text, |(_, authority)| authority);
-        if let Some(v6) = authority.strip_prefix('[') {
-            return v6.split(']').next().unwrap_or(v6);
-        }
-        authority.split(':').next().unwrap_or(authority)
+        name_of(&self.origin_text)
     }
 
     /// Bytes of memory of the host without its URLs.
@@ -339,6 +361,15 @@ impl Host {
 /// have made counts as passed.
 fn waits(due: Time, now: Time) -> bool {
     due > now && due <= now + 2 * URL_WAIT_MAX
+}
+
+/// The host's name in an origin, without port and brackets.
+pub(super) fn name_of(origin: &str) -> &str {
+    let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority);
+    if let Some(v6) = authority.strip_prefix('[') {
+        return v6.split(']').next().unwrap_or(v6);
+    }
+    authority.split(':').next().unwrap_or(authority)
 }
 
 /// `scheme://host:port` of a URL, without user information.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::ledger::Ledger;
 use super::reputation::RoundBudgets;
 use crate::clock::Time;
+use crate::hours::Hours;
 
 /// Sizes and limits of a frontier.
 #[derive(Clone, Debug)]
@@ -104,7 +105,7 @@ impl Default for FrontierOptions {
 
 /// Delays and limits with which a host is treated. `delay_factor = 0`, `delay_min = 0` and `delay_per_ip = 0` together
 /// mean no delay at all.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Politeness {
     /// The least time between two requests of a host.
     pub delay_min: Duration,
@@ -122,6 +123,9 @@ pub struct Politeness {
     pub delay_per_ip: Duration,
     /// Failures in a row that a host needs to be dead, however long it has failed.
     pub dead_after: u32,
+    /// Hours in which requests to a host begin; `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hours: Option<Arc<Hours>>,
 }
 
 impl Default for Politeness {
@@ -135,6 +139,7 @@ impl Default for Politeness {
             connections_per_host: 1,
             delay_per_ip: Duration::from_millis(250),
             dead_after: 3,
+            hours: None,
         }
     }
 }
@@ -164,7 +169,7 @@ impl Default for Budget {
 
 /// The treatment of a host. An address has one delay, whatever hosts it has, so `delay_per_ip` does not count in the
 /// politeness here; nor do the pages of a domain in the budget.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Treatment {
     /// Its delays and connections.
     pub politeness: Politeness,

@@ -61,6 +61,11 @@ impl Politeness {
         pace.max(self.delay_min).max(crawl_delay.unwrap_or_default().min(self.crawl_delay_max))
     }
 
+    /// Returns the time from `at` until the hours of a host begin; zero within them.
+    pub fn closed(&self, at: Time) -> Duration {
+        self.hours.as_ref().map_or(Duration::ZERO, |hours| hours.opens(at).since(at))
+    }
+
     /// Returns whether robots.txt asks for a longer delay than the longest that is kept.
     pub fn is_beyond(&self, crawl_delay: Option<Duration>) -> bool {
         !self.is_none() && crawl_delay.is_some_and(|delay| delay > self.crawl_delay_max)

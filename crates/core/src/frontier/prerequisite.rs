@@ -10,7 +10,7 @@ use super::options::Politeness;
 use crate::fingerprint::Fingerprint;
 
 /// A host that is asked for the sake of another one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// The origin.
     pub origin: Fingerprint,

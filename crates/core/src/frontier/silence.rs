@@ -6,7 +6,8 @@
 //! over it, which the first other host ends, and of the disk side by a pass over the directories of all bases.
 
 use super::active::Active;
-use super::host::{Host, WaitState};
+use super::host::{Host, WaitState, name_of};
+use super::pacing::Pacing;
 use crate::clock::Time;
 use crate::outcome::HostFault;
 
@@ -21,6 +22,16 @@ pub struct RestingHost {
     pub blame: Option<HostFault>,
     /// True if it never answered.
     pub silent: bool,
+    /// True if that is the time at which its hours begin.
+    pub is_closed: bool,
+}
+
+impl RestingHost {
+    /// Returns when its hours begin, in words, where it rests until then.
+    pub fn opening(&self, pacing: &Pacing, now: Time) -> Option<String> {
+        let hours = pacing.politeness_for(name_of(&self.origin)).hours.filter(|_| self.is_closed);
+        hours.map(|hours| hours.opening(self.until, now))
+    }
 }
 
 /// Hosts with URLs in memory that rest.
@@ -67,7 +78,7 @@ fn resting(active: &Active, now: Time, longest: usize) -> Resting {
     let mut resting = Resting::default();
     let mut named: Vec<&Host> = Vec::new();
     for host in active.hosts().filter(|host| has_work(host)) {
-        let until = host.standing.backoff_until;
+        let until = held_until(host);
         let rests = until > now && host.is_at_rest();
         // one that is asked again after a rest, and has not answered yet, rests on
         if !rests && !host.standing.is_silent() {
@@ -89,19 +100,23 @@ fn resting(active: &Active, now: Time, longest: usize) -> Resting {
         .into_iter()
         .map(|host| RestingHost {
             origin: host.origin_text.clone(),
-            until: host.standing.backoff_until,
+            until: held_until(host),
             blame: host.standing.blame,
             silent: host.standing.is_silent(),
+            is_closed: host.opens > host.standing.backoff_until.max(now),
         })
         .collect();
     resting
 }
 
 fn keep_longest(hosts: &mut Vec<&Host>, count: usize) {
-    hosts.sort_by(|a, b| {
-        b.standing.backoff_until.cmp(&a.standing.backoff_until).then_with(|| a.origin_text.cmp(&b.origin_text))
-    });
+    hosts.sort_by(|a, b| held_until(b).cmp(&held_until(a)).then_with(|| a.origin_text.cmp(&b.origin_text)));
     hosts.truncate(count);
+}
+
+/// Returns the time until which a host rests: it is held back, or its hours have not begun.
+fn held_until(host: &Host) -> Time {
+    host.standing.backoff_until.max(host.opens)
 }
 
 /// Returns whether a host has URLs or requests.

@@ -204,12 +204,14 @@ impl Figures<'_> {
         if !is_long && !resting.longest.iter().any(|host| host.silent) {
             return None;
         }
+        let pacing = self.admission.stores.sink.frontier.pacing();
         let host = |host: crate::frontier::RestingHost| RestingHost {
-            host: host.origin.into(),
-            why: match host.blame {
-                Some(blame) => blame.to_string(),
-                None => Hold::Load.to_string(),
+            why: match (host.opening(pacing, now), host.blame) {
+                (Some(opening), _) => opening,
+                (None, Some(blame)) => blame.to_string(),
+                (None, None) => Hold::Load.to_string(),
             },
+            host: host.origin.into(),
             until: host.until,
         };
         Some(Resting {

@@ -2,6 +2,7 @@
 
 mod again;
 mod calm;
+mod hours;
 mod rendered;
 mod requisites;
 mod supported;
@@ -38,6 +39,8 @@ pub const WALLS_FROM: u64 = 4_000_000;
 pub const RENDERED_FROM: u64 = 5_000_000;
 /// First seed from which cases are plain ones whose budgets follow from supporters.
 pub const SUPPORTED_FROM: u64 = 6_000_000;
+/// First seed from which cases are plain ones whose hosts are asked within hours alone.
+pub const HOURS_FROM: u64 = 7_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -126,6 +129,10 @@ impl Case {
     /// The case of `seed`.
     pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut case = Case::plain(seed, mistake);
+        if seed >= HOURS_FROM {
+            hours::limit(&mut case);
+            return case;
+        }
         if seed >= SUPPORTED_FROM {
             supported::support(&mut case);
             return case;

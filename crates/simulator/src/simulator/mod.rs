@@ -9,7 +9,8 @@
 //! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
 //! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls; those
 //! from [`RENDERED_FROM`] on have their pages rendered; those from [`SUPPORTED_FROM`] on have budgets that follow from
-//! supporters. At every end of a process the account of its URLs has to balance
+//! supporters; those from [`HOURS_FROM`] on have hosts that are asked within hours alone. At every end of a process the
+//! account of its URLs has to balance
 //! ([`Accounts`](crate::engine::Accounts)); where pages are fetched again, each has one place: in the calendar, queued,
 //! or ended; and where supporters of domains are counted, they are those of the archive's links. After the last process
 //! has come to the end of the crawl, [`Clause`] by clause is judged.
@@ -51,7 +52,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use broad::{Broad, BroadOptions, crawl_broadly};
 use case::Case;
-pub use case::{AGAIN_FROM, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM};
+pub use case::{AGAIN_FROM, HOURS_FROM, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
 pub use fresh::{Fresh, FreshOptions, keep_fresh};
 use machine::Machine;

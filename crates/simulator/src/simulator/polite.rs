@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::BEGIN;
 use super::case::Case;
 use super::clause::{Clause, Violation};
 use super::machine::Machine;
@@ -29,6 +30,11 @@ fn requisites(machine: &Machine, requests: &[&Request]) -> Result<(), Violation>
     let (pause, delay) = (millis(pace.delay), millis(machine.case().frontier.politeness.delay_min));
     let mut hosts: HashMap<&str, Vec<&Request>> = HashMap::new();
     for &request in requests {
+        let closed = closed(machine.case(), request);
+        if request.is_for_page && !closed.is_zero() {
+            let what = format!("{} at {} ms: {closed:?} before the hours of its host", request.url, request.start);
+            return Err(Violation::new(Clause::Polite, what));
+        }
         let before = hosts.entry(&request.host).or_default();
         let died = |since: &Request| ends.iter().any(|end| (since.start..=request.start).contains(&end.at));
         let offence = |other: &&Request, what: &str| {
@@ -111,12 +117,22 @@ fn translate(case: &Case, request: &Request) -> politeness::Request {
         pause: if one { delay } else { Duration::ZERO },
         lead: if one { Duration::ZERO } else { delay },
         rest: Duration::from_millis(millis(request.rest)),
+        closed: closed(case, request),
     }
+}
+
+/// Returns the time until the hours of a host begin that is asked; cases with hours have clocks that nobody sets.
+fn closed(case: &Case, request: &Request) -> Duration {
+    let treatment = case.frontier.treatments.as_ref().and_then(|treatments| treatments.of(&request.host));
+    let politeness = treatment.as_ref().map_or(&case.frontier.politeness, |treatment| &treatment.politeness);
+    politeness.closed(BEGIN + Duration::from_millis(request.start))
 }
 
 fn is_excused(offence: &Offence<&Request>, request: &Request, ends: &[Ended]) -> bool {
     match offence {
         Offence::TooManyAtOnce(_) => false,
+        // so is what is sent again when a lease is back
+        Offence::OutsideHours(_) => request.again,
         Offence::RestCutShort { early, .. } => may_be_forgotten(early.before, request, ends),
         // what is sent again when a lease is back has no turn of its own: neither at its address, nor at a host with
         // several connections
@@ -137,6 +153,7 @@ fn described(offence: &Offence<&Request>) -> String {
         Offence::AfterEnd(late) => early("after an answer", late),
         Offence::RestCutShort { early: late, .. } => early("a rest was asked for", late),
         Offence::Address(late) => early("at the same address", late),
+        Offence::OutsideHours(closed) => format!("{closed:?} before the hours of its host"),
     }
 }
 

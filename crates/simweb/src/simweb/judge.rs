@@ -140,6 +140,13 @@ pub enum Violation {
         /// The number of requests in flight then, this one included.
         concurrent: usize,
     },
+    /// A request outside of the hours of its host.
+    OutsideHours {
+        /// The one that came then.
+        request: Box<Request>,
+        /// The time until the hours begin.
+        closed: Duration,
+    },
 }
 
 impl fmt::Display for Violation {
@@ -162,6 +169,10 @@ impl fmt::Display for Violation {
             Violation::TooManyAtOnce { request, concurrent } => {
                 let host = request.host.escape_debug();
                 write!(f, "{concurrent} requests at once to {host}, at {} us", request.started_us)
+            }
+            Violation::OutsideHours { request, closed } => {
+                let host = request.host.escape_debug();
+                write!(f, "a request to {host} {closed:?} before its hours, at {} us", request.started_us)
             }
         }
     }
@@ -224,6 +235,7 @@ impl Limits {
             pause,
             lead,
             rest: self.rest_after(request),
+            closed: Duration::ZERO,
         }
     }
 }
@@ -246,6 +258,7 @@ impl Violation {
                 Violation::AddressTooSoon { before: boxed(before), request, gap }
             }
             Offence::TooManyAtOnce(concurrent) => Violation::TooManyAtOnce { request, concurrent },
+            Offence::OutsideHours(closed) => Violation::OutsideHours { request, closed },
         }
     }
 }

@@ -28,8 +28,8 @@ use crate::frontier::tuning::{BACKOFF_MAX, FAULTS_MAX, PREREQUISITE_ASKS_AGAIN, 
 use crate::outcome::{Blame, Reason};
 
 /// A turn that a request wants which no queue makes.
-struct WantedTurn {
-    asked: Asked,
+struct WantedTurn<'a> {
+    asked: &'a Asked,
     address: IpAddr,
     /// Time before which its host has none.
     due: Time,
@@ -66,13 +66,12 @@ impl Pacing {
         started: Time,
         now: Time,
     ) -> Vec<HostRef> {
-        let politeness = self.politeness_of(host);
         let standing = &mut host.standing;
         if standing.robots_level == 0 {
             standing.robots_failing_since = now;
         }
         let since = standing.robots_failing_since;
-        politeness.learn(standing, duration, false);
+        host.learn_pace(&self.politeness, duration, false);
         if now.since(since) >= self.give_up {
             host.give_up(Reason::HostGivenUp, now + self.give_up.max(SILENT_FOR));
         }
@@ -89,7 +88,7 @@ impl Pacing {
 
     /// Delays after an answer.
     pub(in crate::frontier) fn learn(&mut self, host: &mut Host, feedback: &Feedback, now: Time) {
-        self.politeness_of(host).learn(&mut host.standing, feedback.duration, feedback.may_lower_delay);
+        host.learn_pace(&self.politeness, feedback.duration, feedback.may_lower_delay);
         self.rest(host, now);
         self.count_contact(host, feedback.address, feedback.started, now);
     }
@@ -218,7 +217,7 @@ impl Pacing {
         started: Time,
         now: Time,
     ) -> Time {
-        let politeness = self.politeness_of(host);
+        let politeness = host.treatment.as_ref().map_or(&self.politeness, |treatment| &treatment.politeness);
         politeness.back_off(&mut host.standing, trouble, retry_after, started, now, &mut self.rng)
     }
 
@@ -297,18 +296,20 @@ impl Pacing {
     }
 
     /// Takes the turn that is wanted beside the queues, as far as others share it; or says when to ask again.
-    fn take_turn_beside(&self, wanted: &WantedTurn, now: Time) -> Result<(), Time> {
-        let WantedTurn { asked: Asked { origin, name, politeness, .. }, address, connections, .. } = *wanted;
+    fn take_turn_beside(&self, wanted: &WantedTurn<'_>, now: Time) -> Result<(), Time> {
+        let WantedTurn { asked, address, connections, .. } = *wanted;
+        let Asked { origin, name, ref politeness, .. } = *asked;
         let connections = connections.max(1);
         if self.wait_queues.names.requests(name) >= connections {
             return Err(now + PREREQUISITE_ASKS_AGAIN);
         }
         let held = self.holds.until(origin).max(self.holds.until(name));
-        let mut due = wanted.due.max(held).max(self.unclean_floor(&politeness, Duration::ZERO, None));
+        let mut due = wanted.due.max(held).max(self.unclean_floor(politeness, Duration::ZERO, None));
         let delay_per_ip = self.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {
             due = due.max(self.wait_queues.addresses.due(address));
         }
+        due = politeness.hours.as_ref().map_or(due, |hours| hours.opens(due.max(now)));
         if due > now {
             return Err(due);
         }
@@ -323,12 +324,12 @@ impl Pacing {
     /// again.
     pub(in crate::frontier) fn begin_prerequisite(
         &mut self,
-        asked: Asked,
+        asked: &Asked,
         there: Option<&mut Host>,
         address: IpAddr,
         now: Time,
     ) -> Result<(), Time> {
-        let Asked { name, politeness, .. } = asked;
+        let Asked { name, ref politeness, .. } = *asked;
         let mut due = self.wait_queues.names.due(name);
         if let Some(host) = &there {
             due = due.max(host.standing.due).max(host.standing.backoff_until);
@@ -346,12 +347,12 @@ impl Pacing {
     /// The request of a prerequisite to `asked` took `duration` and is over, answered or not.
     pub(in crate::frontier) fn end_prerequisite(
         &mut self,
-        asked: Asked,
+        asked: &Asked,
         mut there: Option<&mut Host>,
         duration: Duration,
         now: Time,
     ) {
-        let Asked { name, politeness, .. } = asked;
+        let Asked { name, ref politeness, .. } = *asked;
         if let Some(host) = &mut there {
             politeness.learn(&mut host.standing, duration, false);
         }
@@ -369,13 +370,13 @@ impl Pacing {
     /// again.
     pub(in crate::frontier) fn begin_requisite(
         &mut self,
-        asked: Asked,
+        asked: &Asked,
         there: Option<&Host>,
         address: IpAddr,
         pace: RequisitePace,
         now: Time,
     ) -> Result<(), Time> {
-        let Asked { name, politeness, .. } = asked;
+        let Asked { name, ref politeness, .. } = *asked;
         let mut due = self.wait_queues.names.requisite_due(name);
         if let Some(host) = there {
             due = due.max(host.standing.backoff_until);
@@ -393,7 +394,7 @@ impl Pacing {
         Ok(())
     }
 
-    fn rest_after_prerequisite(&mut self, asked: Asked, there: Option<&mut Host>, now: Time) -> Duration {
+    fn rest_after_prerequisite(&mut self, asked: &Asked, there: Option<&mut Host>, now: Time) -> Duration {
         let Some(host) = there else { return asked.politeness.delay_after(Duration::ZERO) };
         self.rest(host, now);
         self.delay_of(host)

@@ -59,7 +59,7 @@ impl Pacing {
         let FrontierOptions { politeness, treatments, give_up, ledger, .. } = options;
         let is_fresh = last.is_first && last.is_clean;
         Pacing {
-            politeness: *politeness,
+            politeness: politeness.clone(),
             treatments: treatments.clone(),
             give_up: *give_up,
             ledger: ledger.clone(),
@@ -80,9 +80,10 @@ impl Pacing {
         treatments: Option<Arc<dyn Treatments>>,
         give_up: Duration,
     ) -> bool {
+        let has_other_hours = self.politeness.hours != politeness.hours;
         (self.politeness, self.give_up) = (politeness, give_up);
         let had_some = std::mem::replace(&mut self.treatments, treatments).is_some();
-        had_some || self.treatments.is_some()
+        had_some || has_other_hours || self.treatments.is_some()
     }
 
     /// Returns the delays and limits with which hosts are treated.
@@ -92,7 +93,7 @@ impl Pacing {
 
     /// Returns the delays and limits with which `host`, a name or an address, is treated.
     pub fn politeness_for(&self, host: &str) -> Politeness {
-        self.treatment_of(host).map_or(self.politeness, |treatment| treatment.politeness)
+        self.treatment_of(host).map_or_else(|| self.politeness.clone(), |treatment| treatment.politeness.clone())
     }
 
     /// Returns, for the log, how hosts are treated that are treated otherwise than the rest.
@@ -105,8 +106,8 @@ impl Pacing {
     }
 
     /// Returns the delays and limits with which an active host is treated.
-    pub(super) fn politeness_of(&self, host: &Host) -> Politeness {
-        host.treatment.as_ref().map_or(self.politeness, |treatment| treatment.politeness)
+    pub(super) fn politeness_of<'a>(&'a self, host: &'a Host) -> &'a Politeness {
+        host.politeness(&self.politeness)
     }
 
     /// Requests that may be made to an active host at the same time.
@@ -123,7 +124,7 @@ impl Pacing {
     pub(super) fn activate(&mut self, host: &mut Host) {
         host.treatment = self.treatment_of(host.name());
         let politeness = self.politeness_of(host);
-        let floor = self.unclean_floor(&politeness, host.standing.pace, host.crawl_delay());
+        let floor = self.unclean_floor(politeness, host.standing.pace, host.crawl_delay());
         host.standing.due = host.standing.due.max(floor);
         if let Some(until) = self.holds.take(host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);

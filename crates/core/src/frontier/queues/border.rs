@@ -102,6 +102,8 @@ impl Queues {
         if host.buffer.is_empty() && !host.has_cold() {
             host.standing.due = host.standing.due.max(host.first_retry().unwrap_or_default());
         }
+        // on the disk side a host has no hours of its own
+        host.standing.due = host.standing.due.max(host.opens);
         while let Some(item) = self.unbuffer_last(index).or_else(|| self.unbuffer_waiting(index)) {
             self.push_stranger(&item)?;
         }

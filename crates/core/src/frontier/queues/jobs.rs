@@ -11,7 +11,8 @@ use crate::fingerprint::{ByFingerprint, Fingerprint};
 use crate::frontier::FileState;
 use crate::frontier::host::Host;
 use crate::frontier::partition::{
-    Done, HostKey, Merge, MergeDone, NewBase, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
+    Done, HostKey, Merge, MergeDone, NewBase, Partition, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken,
+    Work,
 };
 use crate::frontier::policy::{self, Job, Situation};
 use crate::frontier::record::HostRecord;
@@ -184,14 +185,22 @@ impl Queues {
             self.cold.partitions[number].walk.wake_at(host.standing.available());
             return Ok(());
         }
+        host.treatment = self.pacing.treatment_of(host.name());
+        host.keep_hours(self.pacing.politeness(), now);
+        if host.opens > now {
+            let due = host.opens;
+            let partition = &mut self.cold.partitions[number];
+            match self.pacing.treatments_json().is_empty() {
+                true => partition.walk.sleep_until(due),
+                false => send_back(partition, host, due, now),
+            }
+            return Ok(());
+        }
         let first = host.addresses.as_ref().map(|(list, _)| list[0]);
         let crowded = first.filter(|&ip| self.pacing.is_saturated(ip, host.domain, self.address_share()));
         if let Some(ip) = crowded {
-            host.standing.due = self.pacing.after_the_saturation(ip, host.origin, now);
-            let mut bytes = Vec::new();
-            host.record(now).encode(&mut bytes);
-            self.cold.partitions[number].note_record(host.origin, &bytes);
-            self.cold.partitions[number].walk.wake_at(host.standing.due);
+            let due = self.pacing.after_the_saturation(ip, host.origin, now);
+            send_back(&mut self.cold.partitions[number], host, due, now);
             return Ok(());
         }
         if !self.has_share(host.domain) {
@@ -297,6 +306,15 @@ impl Queues {
             Done::Merge(merge) => self.finish_merge(done.number, merge, now),
         }
     }
+}
+
+/// Leaves a host in its partition, which may be asked from `due` on.
+fn send_back(partition: &mut Partition, mut host: Host, due: Time, now: Time) {
+    host.standing.due = due;
+    let mut bytes = Vec::new();
+    host.record(now).encode(&mut bytes);
+    partition.note_record(host.origin, &bytes);
+    partition.walk.wake_at(due);
 }
 
 fn unreadable_record(dir: &Path) -> Error {

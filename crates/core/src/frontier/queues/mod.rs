@@ -50,6 +50,7 @@ pub(super) struct Queues {
 impl Queues {
     /// Finds a host its place after anything about it has changed.
     pub(super) fn settle(&mut self, index: u32, now: Time) {
+        self.active.host_mut(index).keep_hours(self.pacing.politeness(), now);
         self.ripen(index, now);
         self.want_refill(index);
         self.note_thirst(index);
@@ -60,7 +61,7 @@ impl Queues {
         } else if host.buffer.is_empty() {
             match host.first_retry() {
                 Some(due) if host.flights.len() < connections => {
-                    WaitState::Scheduled(host.standing.available().max(due).max(now))
+                    WaitState::Scheduled(host.available().max(due).max(now))
                 }
                 None if host.is_at_rest() && host.base_left == 0 => WaitState::Idle,
                 None if host.is_at_rest() && self.budgets.awaits_round(self.active.host(index), now) => {
@@ -82,7 +83,7 @@ impl Queues {
             self.active.turn_over(index);
             WaitState::Nowhere
         } else {
-            WaitState::Scheduled(host.standing.available().max(now))
+            WaitState::Scheduled(host.available().max(now))
         };
         self.put(index, place, now);
         if place == WaitState::Round {
@@ -215,7 +216,7 @@ impl Queues {
         let host = self.active.host(index);
         match host.place {
             WaitState::Idle | WaitState::Nowhere => true,
-            WaitState::Scheduled(due) => due > now && due > host.standing.available(),
+            WaitState::Scheduled(due) => due > now && due > host.available(),
             _ => false,
         }
     }
@@ -300,12 +301,19 @@ impl Queues {
         Some(item)
     }
 
-    /// Takes over what hosts are treated by, where it was changed.
+    /// Takes over what hosts are treated by, where it was changed. Those that waited for other hours come up by theirs.
     pub(super) fn treat_anew(&mut self) {
         let indices: Vec<u32> = self.active.indices().collect();
         for index in indices {
             let treatment = self.pacing.treatment_of(self.active.host(index).name());
-            self.active.host_mut(index).treatment = treatment;
+            let host = self.active.host_mut(index);
+            host.treatment = treatment;
+            let had_hours = host.opens > Time::ZERO;
+            if matches!(host.place, WaitState::Scheduled(_))
+                && (had_hours || self.pacing.politeness_of(host).hours.is_some())
+            {
+                self.settle(index, self.now);
+            }
         }
     }
 

@@ -406,7 +406,7 @@ fn a_budget_that_is_changed_holds_for_urls_that_wait() {
         assert!(crawl.step());
     }
     let budget = Budget { pages_per_host: Some(2), ..*crawl.frontier.budgets().limits() };
-    let (politeness, give_up) = (crawl.options.politeness, crawl.options.give_up);
+    let (politeness, give_up) = (crawl.options.politeness.clone(), crawl.options.give_up);
     crawl.frontier.reconfigure(politeness, budget, None, give_up);
     crawl.run();
     let dropped = crawl.out.iter().filter(|(_, reason)| *reason == Some(Reason::HostPages)).count();

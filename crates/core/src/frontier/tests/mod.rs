@@ -8,6 +8,7 @@ mod cold;
 mod crash;
 mod faults;
 mod hosts;
+mod hours;
 mod look;
 mod memory;
 mod names;

@@ -183,14 +183,15 @@ fn n15_a_robots_txt_that_moves_to_another_origin_of_the_name_is_followed() {
         origin: there.origin,
         name: there.host,
         is_foreign: false,
-        politeness: *crawl.frontier.queues.pacing.politeness(),
+        politeness: crawl.frontier.queues.pacing.politeness().clone(),
     };
-    let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(asked, IpAddr::V4(Ipv4Addr::LOCALHOST), now);
+    let begin =
+        |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(&asked, IpAddr::V4(Ipv4Addr::LOCALHOST), now);
     assert!(begin(&mut crawl, now).is_err(), "one request to the name is in flight");
     crawl.frontier.robots_moved(host, MS * 10, now);
     assert_eq!(begin(&mut crawl, now), Err(now + S), "the delay of the name");
     assert_eq!(begin(&mut crawl, now + S), Ok(()));
-    crawl.frontier.end_prerequisite(asked, MS * 10, now + S);
+    crawl.frontier.end_prerequisite(&asked, MS * 10, now + S);
     let rules = Arc::new(LongRules(TestRules(None), 0));
     let answer = RobotsAnswer::Rules { rules, expires: now + S * 600, duration: MS * 10, bytes: 0 };
     crawl.frontier.robots(host, answer, now + S).unwrap();
@@ -208,25 +209,25 @@ fn a_host_of_another_shard_is_asked_by_each_machine_so_much_more_seldom() {
         origin: there.origin,
         name: there.host,
         is_foreign: true,
-        politeness: *crawl.frontier.queues.pacing.politeness(),
+        politeness: crawl.frontier.queues.pacing.politeness().clone(),
     };
     // machines, and the delays that are between two requests of each, from the moment on at which there are so many
     let mut at = now;
     for (machines, delays) in [(1, 1), (3, 3), (2, 2)] {
         ledger.set_machines(machines);
-        if let Err(later) = crawl.frontier.begin_prerequisite(foreign, ip, at) {
+        if let Err(later) = crawl.frontier.begin_prerequisite(&foreign, ip, at) {
             at = later;
-            assert_eq!(crawl.frontier.begin_prerequisite(foreign, ip, at), Ok(()), "{machines}");
+            assert_eq!(crawl.frontier.begin_prerequisite(&foreign, ip, at), Ok(()), "{machines}");
         }
-        crawl.frontier.end_prerequisite(foreign, MS * 10, at);
-        let again = crawl.frontier.begin_prerequisite(foreign, ip, at).unwrap_err();
+        crawl.frontier.end_prerequisite(&foreign, MS * 10, at);
+        let again = crawl.frontier.begin_prerequisite(&foreign, ip, at).unwrap_err();
         assert_eq!(again, at + S * delays, "{machines}");
         at = again;
     }
     let own = Asked { is_foreign: false, ..foreign };
-    assert_eq!(crawl.frontier.begin_prerequisite(own, ip, at), Ok(()));
-    crawl.frontier.end_prerequisite(own, MS * 10, at);
-    assert_eq!(crawl.frontier.begin_prerequisite(own, ip, at), Err(at + S));
+    assert_eq!(crawl.frontier.begin_prerequisite(&own, ip, at), Ok(()));
+    crawl.frontier.end_prerequisite(&own, MS * 10, at);
+    assert_eq!(crawl.frontier.begin_prerequisite(&own, ip, at), Err(at + S));
 }
 
 /// Returns the time until which the ledger of `crawl` keeps a frontier from `host` that knows nothing of it.

@@ -237,8 +237,8 @@ fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_an
     let (there, name, ip) =
         (url(2, 0, 1).origin, url(2, 0, 1).host, crawl.requests.iter().find(|request| request.host == 2).unwrap().ip);
     let asked =
-        Asked { origin: there, name, is_foreign: false, politeness: *crawl.frontier.queues.pacing.politeness() };
-    let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(asked, ip, now);
+        Asked { origin: there, name, is_foreign: false, politeness: crawl.frontier.queues.pacing.politeness().clone() };
+    let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(&asked, ip, now);
     let now = crawl.clock.now();
     let again = begin(&mut crawl, now).unwrap_err();
     assert_eq!(again.since(now), S, "the host was asked just now");
@@ -250,7 +250,7 @@ fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_an
     crawl.run_until(again + S * 5);
     assert_eq!(crawl.out.len(), 2);
     let now = crawl.clock.now();
-    crawl.frontier.end_prerequisite(asked, MS * 10, now);
+    crawl.frontier.end_prerequisite(&asked, MS * 10, now);
     crawl.run();
     assert_eq!(crawl.out.len(), 3);
     let last = crawl.requests.last().unwrap();

@@ -368,7 +368,7 @@ impl Admission {
     pub(super) fn end_prerequisite(&mut self, url: &CanonicalUrl, duration: Duration) {
         let asked = self.asked_host(url);
         let sink = &mut self.stores.sink;
-        sink.frontier.end_prerequisite(asked, duration, sink.now);
+        sink.frontier.end_prerequisite(&asked, duration, sink.now);
     }
 
     /// A request for the robots.txt of `origin`, at `url`, is over. If it followed a redirect, the host where it led

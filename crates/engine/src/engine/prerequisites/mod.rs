@@ -334,8 +334,8 @@ impl Prerequisites {
         let asked = admission.asked_host(&hop.url);
         let frontier = &mut admission.stores.sink.frontier;
         let began = match hop.is_of_page {
-            true => frontier.begin_requisite(asked, addresses[0], admission.settings.rendering.pace, now),
-            false => frontier.begin_prerequisite(asked, addresses[0], now),
+            true => frontier.begin_requisite(&asked, addresses[0], admission.settings.rendering.pace, now),
+            false => frontier.begin_prerequisite(&asked, addresses[0], now),
         };
         match began {
             Ok(()) => Step::Go(addresses),
