@@ -41,6 +41,7 @@ mod parts;
 mod plan;
 mod preferences;
 mod report;
+mod reservations;
 mod robots;
 mod run;
 mod seed_words;

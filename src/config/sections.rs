@@ -149,6 +149,8 @@ section! {
         /// True to take strings in scripts that look like file names for URLs.
         script_files: bool = false,
         /// True to put links in navigation, header, footer and sidebar of a page behind its other links.
+        /// True to fetch the licences that pages and robots.txt files name, on any host, and `tdmrep.json` of origins.
+        licenses: bool = false,
         content_first: bool = false,
         /// Attributes of pages from which scripts load pictures.
         lazy_attributes: Vec<String> = LAZY_ATTRIBUTES.iter().map(|&name| name.to_owned()).collect(),

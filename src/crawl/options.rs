@@ -188,6 +188,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         script_files: config.scope.script_files,
         content_first: config.scope.content_first,
         favicon: config.scope.favicon,
+        licenses: config.scope.licenses,
         request_records: config.container.request_records,
         text_digests: config.recrawl.mode != RecrawlMode::Off && config.recrawl.change == RecrawlChange::Text,
         likenesses: config.scope.max_pages_per_text.is_some(),

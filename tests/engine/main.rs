@@ -375,6 +375,7 @@ fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run
         script_files: false,
         favicon: false,
         content_first: false,
+        licenses: false,
         request_records: true,
         text_digests: web.recrawl().is_some(),
         likenesses: settings.pages_per_text.is_some(),

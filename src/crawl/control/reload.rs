@@ -126,6 +126,7 @@ fn effective(current: &Config, new: &Config) -> Config {
             max_pages_per_text: current.scope.max_pages_per_text,
             learn_session_params: current.scope.learn_session_params,
             favicon: current.scope.favicon,
+            licenses: current.scope.licenses,
             script_files: current.scope.script_files,
             content_first: current.scope.content_first,
             lazy_attributes: current.scope.lazy_attributes.clone(),

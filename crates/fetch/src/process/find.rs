@@ -147,6 +147,9 @@ impl Finder {
                 let mut rules = RobotsRules::parse(&self.options.agent_token, &lines.text);
                 let sitemaps = rules.take_sitemaps();
                 self.name_sitemaps(url, origin, Naming { depth, hops }, &sitemaps, scope, &mut findings);
+                if self.options.licenses {
+                    self.name_licenses(origin, Naming { depth, hops }, rules.licenses(), scope, &mut findings);
+                }
                 findings.rules = Some(rules);
             }
             Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Robots { .. } | Purpose::Login => {}
