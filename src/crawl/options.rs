@@ -266,6 +266,7 @@ pub(super) fn settings(config: &Config) -> Settings {
         urls_per_pattern: config.scope.max_urls_per_pattern,
         pages_per_text: config.scope.max_pages_per_text,
         learn_session_params: config.scope.learn_session_params,
+        purpose: crawl.purpose.clone(),
         follow_seed_redirects: config.scope.follow_seed_redirects,
         obey_robots: config.robots.obey,
         sites: None,

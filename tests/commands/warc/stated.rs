@@ -112,6 +112,21 @@ fn licences_and_prices_are_recorded_always_and_fetched_when_that_is_set() {
     assert!(told.contains("price") && told.contains("amount=10000"), "{told}");
 }
 
+#[test]
+fn pages_whose_robots_txt_refuses_the_purpose_are_not_fetched() {
+    let dir = tempfile::tempdir().unwrap();
+    let port = serve(site(Some(ROBOTS)));
+    let config = CONFIG.replace("[crawl]", "[crawl]\n    purpose = [\"ai-train\"]");
+    super::crawl_by(dir.path(), "crawl", port, &config);
+    let all: BTreeSet<_> = ["", "plain", "header", "meta", "mining", "error"].map(str::to_owned).into();
+    assert_eq!(listed(dir.path(), &[]), all, "robots.txt refuses what is below /kept/, and it alone");
+    let refused = format!("http://127.0.0.1:{port}/kept/page");
+    let skipped = fs::read_to_string(dir.path().join("crawl/logs/skipped.jsonl")).unwrap();
+    assert!(skipped.lines().any(|line| line.contains(&refused) && line.contains("its use is refused")), "{skipped}");
+    let told = prints(dir.path(), &["explain", "--dir", "crawl", &refused]);
+    assert!(told.contains("its use is refused"), "{told}");
+}
+
 /// The paths that a filter lets through.
 fn listed(dir: &std::path::Path, filter: &[&str]) -> BTreeSet<String> {
     let lines = prints(dir, &[&["list", "--dir", "crawl"], filter].concat());

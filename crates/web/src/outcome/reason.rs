@@ -94,6 +94,8 @@ reasons! {
         Text = "on one of many pages of one text", -5005, by "scope.max_pages_per_text";
         /// A page with another value of a session parameter was fetched in its place.
         SessionParam = "copy by a session parameter", -5005, by "scope.learn_session_params";
+        /// robots.txt of its origin refuses the use for which the crawl is made.
+        Purpose = "its use is refused", -9998, by "crawl.purpose";
     }
 }
 

@@ -186,7 +186,8 @@ fn is_limit(reason: Reason) -> bool {
         | Reason::HostGivenUp
         | Reason::PageLimit
         | Reason::EmbeddedPages
-        | Reason::Login => false,
+        | Reason::Login
+        | Reason::Purpose => false,
     }
 }
 
