@@ -35,6 +35,7 @@ mod lines;
 mod list;
 mod login;
 mod ordered;
+mod origin_files;
 mod output;
 mod page;
 mod parts;

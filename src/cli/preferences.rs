@@ -41,7 +41,7 @@ impl StatementFilter {
         let Conditions { uses, with, without } = &conditions;
         let is_asked = !(uses.is_empty() && with.is_empty() && without.is_empty());
         let is_about_mining = uses.iter().any(|usage| matches!(usage, Usage::Tdm | Usage::AiTrain));
-        let reservations = is_about_mining.then(Reservations::default);
+        let reservations = is_about_mining.then(Reservations::new);
         is_asked.then_some(StatementFilter { conditions, reservations })
     }
 

@@ -132,7 +132,7 @@ impl SigningKey {
     }
 
     /// The signature of `text`, in Base64.
-    pub(super) fn sign(&self, text: &str) -> String {
+    pub fn sign(&self, text: &str) -> String {
         BASE64.encode(self.pair.sign(text.as_bytes()).as_ref())
     }
 }
