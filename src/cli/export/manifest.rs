@@ -32,8 +32,8 @@ const SIGNED: &str = "crawler-manifest sha256:";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A line of JSON for each page: its URL, time, status and digest, the place of its record, the robots.txt that was in \
-effect, robots directives, usage preferences, licences and price. The last line has the SHA-256 of the lines before it, \
-signed by the key of the crawler's identity (see crawler identity); without --key it is not signed. The same archive \
+effect, robots directives, usage preferences, licences and price. The last line has the SHA-256 of the others, signed \
+by the key of the crawler's identity (see crawler identity); without --key it is not signed. The same archive \
 gives the same bytes.
 
 --check says whether a manifest is as it was sealed, and by which key. Whose key that is, its directory says.
@@ -216,12 +216,13 @@ fn check(path: &Path, out: &mut dyn Write) -> anyhow::Result<Exit> {
     }
 }
 
-/// What the last line of a manifest says of those before it.
+/// Compares the lines of a manifest with the last one, which seals them.
 fn verdict(sealed: Sealed, last: &[u8]) -> Result<String, String> {
     let seal: Seal = serde_json::from_slice(last).map_err(|error| format!("its last line is no seal ({error})"))?;
     let found = sealed.seal(None);
     if (seal.lines, &seal.sha256) != (found.lines, &found.sha256) {
-        return Err(format!("it has {} lines with the SHA-256 {}, not {}", found.lines, found.sha256, seal.lines));
+        let (is, was) = (found, Escaped(&seal.sha256));
+        return Err(format!("{} lines with the SHA-256 {}, not {} with {was}", is.lines, is.sha256, seal.lines));
     }
     match (&seal.key, &seal.signature) {
         (Some(key), Some(signature)) if key.verifies(&format!("{SIGNED}{}", seal.sha256), signature) => {

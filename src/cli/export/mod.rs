@@ -66,7 +66,7 @@ enum What {
     Index(index::IndexArgs),
     /// The URLs of selected pages, one a line
     Urls(urls::UrlsArgs),
-    /// What is in the archive under which terms, a line of JSON for each page, sealed and signed
+    /// A list of pages with the terms under which they were fetched, sealed and signed
     Manifest(manifest::ManifestArgs),
     /// The links of selected pages as a graph: source, target, kind, text
     Links(links::LinksArgs),

@@ -112,6 +112,7 @@ fn effective(current: &Config, new: &Config) -> Config {
         crawl: config::Crawl {
             user_agent: current.crawl.user_agent.clone(),
             contact: current.crawl.contact.clone(),
+            purpose: current.crawl.purpose.clone(),
             readable_by: current.crawl.readable_by,
             shards: current.crawl.shards,
             memory: current.crawl.memory,
