@@ -238,6 +238,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         lazy_attributes: LAZY_ATTRIBUTES.map(str::to_owned).to_vec(),
         script_files: false,
         favicon: true,
+        licenses: false,
         content_first: false,
         request_records: true,
         text_digests: false,

@@ -128,6 +128,7 @@ fn of_one_page(mut config: Config) -> Config {
     config.crawl.shards = 1;
     config.crawl.disk_floor = Bytes::mib(1);
     config.scope.favicon = false;
+    config.scope.licenses = false;
     config.robots.sitemaps = false;
     config.cluster.store = SecretAddress::new("off");
     // one try that is refused is enough to know

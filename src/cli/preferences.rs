@@ -1,9 +1,10 @@
 //! Entries of the archive that are left out by what is stated about their use: a refusal of a use, or a robots
 //! directive; by the page itself, or by the robots.txt of its origin.
 //!
-//! A crawl records that with each page, so that no page has to be read.
+//! A crawl records that with each page, so that no page has to be read but `tdmrep.json` of its origin.
 
 use super::archive::{Archive, Entry};
+use super::reservations::Reservations;
 use crate::web::preferences::Usage;
 use crate::web::statements::Statements;
 
@@ -28,24 +29,34 @@ impl Conditions {
 }
 
 /// Knows what is stated about the use of entries.
-pub(super) struct StatementFilter(Conditions);
+pub(super) struct StatementFilter {
+    conditions: Conditions,
+    /// Those of origins, where a use is asked for that they are about.
+    reservations: Option<Reservations>,
+}
 
 impl StatementFilter {
     /// Asks for these conditions; nothing where there are none.
     pub(super) fn of(conditions: Conditions) -> Option<Self> {
         let Conditions { uses, with, without } = &conditions;
         let is_asked = !(uses.is_empty() && with.is_empty() && without.is_empty());
-        is_asked.then_some(StatementFilter(conditions))
+        let is_about_mining = uses.iter().any(|usage| matches!(usage, Usage::Tdm | Usage::AiTrain));
+        let reservations = is_about_mining.then(Reservations::new);
+        is_asked.then_some(StatementFilter { conditions, reservations })
     }
 
     /// Returns whether an entry is left out.
     pub(super) fn leaves_out(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<bool> {
-        Ok(!self.0.hold(&stated(archive, entry)?))
+        let mut stated = stated(archive, entry)?;
+        if let Some(reservations) = &self.reservations {
+            reservations.add_to(archive, entry, &mut stated)?;
+        }
+        Ok(!self.conditions.hold(&stated))
     }
 }
 
 /// Returns what is stated with an entry, and with the version that it says is unchanged.
-fn stated(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Statements> {
+pub(super) fn stated(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Statements> {
     let mut stated = archive.statements(entry)?;
     if let Some(payload) = entry.payload.filter(|_| entry.is_confirmed()) {
         stated.add(&archive.statements(&archive.entry(payload)?)?);
@@ -88,6 +99,24 @@ mod tests {
         assert_eq!(refusing(&[Usage::Search]), [2, 5]);
         assert_eq!(refusing(&[Usage::Tdm, Usage::Search]), [2, 3, 5]);
         assert!(StatementFilter::of(Conditions::default()).is_none());
+    }
+
+    #[test]
+    fn a_file_of_reservations_counts_for_pages_that_were_fetched_after_it() {
+        let mut archive = FakeArchive::default();
+        archive.page("https://a.example/news/0", 200, "text/html", b"");
+        let file = br#"[{"location": "/news/", "tdm-reservation": 1}]"#;
+        archive.page("https://a.example/.well-known/tdmrep.json", 200, "application/json", file);
+        for url in ["https://a.example/news/1", "https://a.example/free", "https://b.example/news/"] {
+            archive.page(url, 200, "text/html", b"");
+        }
+        for (number, (entry, _)) in archive.stored.iter_mut().enumerate() {
+            entry.time = crate::clock::Time::from_ms(1_000 + number as u64);
+        }
+        let refusing = |uses: &[Usage]| left_out(&archive, Conditions { uses: uses.to_vec(), ..Conditions::default() });
+        assert_eq!(refusing(&[Usage::Tdm]), [2]);
+        assert_eq!(refusing(&[Usage::AiTrain]), [2]);
+        assert_eq!(refusing(&[Usage::Search]), [0_u64; 0]);
     }
 
     #[test]

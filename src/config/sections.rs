@@ -23,6 +23,7 @@ use crate::hours::ALWAYS;
 use crate::signature::{AgentForm, Component};
 use crate::warc::Compression;
 use crate::web::html::LAZY_ATTRIBUTES;
+use crate::web::preferences::Usage;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::secret::SecretAddress;
 
@@ -81,6 +82,8 @@ section! {
         max_bytes: Option<Bytes> = None,
         /// Time over all sessions before the crawl ends.
         max_time: Option<Duration> = None,
+        /// Uses for which the crawl is made: a page whose robots.txt refuses one is not fetched.
+        purpose: Vec<Usage> = Vec::new(),
         /// Links between a seed and the last page that is fetched.
         max_depth: Option<u16> = ScopeOptions::default().max_depth,
         /// Time between two checkpoints: what a crash repeats at most.
@@ -147,6 +150,8 @@ section! {
         strip_query_params: Vec<String> = STRIP_QUERY_PARAMS.iter().map(|&name| name.to_owned()).collect(),
         /// True to give pages that name no icon the one that browsers ask for: `/favicon.ico` of their origin.
         favicon: bool = true,
+        /// True to fetch the licences that pages and robots.txt files name, on any host, and `tdmrep.json` of origins.
+        licenses: bool = false,
         /// True to take strings in scripts that look like file names for URLs.
         script_files: bool = false,
         /// True to put links in navigation, header, footer and sidebar of a page behind its other links.

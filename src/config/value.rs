@@ -9,6 +9,7 @@ use toml::de::DeValue;
 
 use crate::container::Keep;
 use crate::signature::Component;
+use crate::web::preferences::Usage;
 use crate::web::secret::SecretAddress;
 
 /// A number of bytes.
@@ -397,6 +398,20 @@ impl Setting for Vec<Component> {
 
     fn to_toml(&self) -> String {
         self.iter().map(|part| part.name().to_owned()).collect::<Vec<_>>().to_toml()
+    }
+}
+
+impl Setting for Vec<Usage> {
+    const EXPECTED: &'static str = "a list of \"search\", \"ai-input\", \"ai-train\" and \"tdm\"";
+    const EXAMPLE: &'static str = "[\"ai-train\", \"tdm\"]";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let named = |name: String| Usage::ALL.into_iter().find(|usage| usage.name() == name);
+        Vec::<String>::from_toml(value)?.into_iter().map(named).collect()
+    }
+
+    fn to_toml(&self) -> String {
+        self.iter().map(|usage| usage.name().to_owned()).collect::<Vec<_>>().to_toml()
     }
 }
 

@@ -181,6 +181,7 @@ impl Gatherer<'_> {
         if more {
             self.told.notes.push(format!("only the newest {VERSIONS_MAX} versions are shown"));
         }
+        self.told.stated = self.archive.stated(self.url)?;
         self.told.fetched_as = self.archive.other_spelling(self.url)?;
         self.told.nofollow = self.archive.undecodable(self.url)?;
         if self.there.robots.respect_nofollow && self.told.nofollow.is_none() {

@@ -50,6 +50,7 @@ fn of_reason(reason: Reason) -> Option<&'static str> {
     match reason {
         Reason::PrivateAddress => Some(PRIVATE),
         Reason::Robots => Some("robots.txt forbids it, or is unreachable: crawler explain URL says which"),
+        Reason::Purpose => Some("robots.txt refuses the use that crawl.purpose names"),
         Reason::Scope => Some("it is out of scope: crawler explain URL shows the rule"),
         _ => None,
     }

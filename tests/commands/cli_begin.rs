@@ -204,7 +204,7 @@ fn completions_and_manual_refuse_what_is_not_there() {
     );
     assert!(
         refused(dir.path(), &["man", "export", "x"])
-            .contains("known commands: warc, wacz, cdxj, index, urls, links, graph, wet, wat")
+            .contains("known commands: warc, wacz, cdxj, index, urls, manifest, links, graph, wet, wat")
     );
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("known commands: none"));
 }

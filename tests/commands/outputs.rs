@@ -12,10 +12,11 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use crate::site::{RUSH, Site, wait};
 
 /// Command lines, and the files that they write.
-const OUTPUTS: [(&str, &[&str]); 18] = [
+const OUTPUTS: [(&str, &[&str]); 19] = [
     ("export urls --output s.txt", &["s.txt"]),
     ("export warc --output s.warc.gz", &["s.warc.gz"]),
     ("export wacz --output s.wacz", &["s.wacz"]),
+    ("export manifest --output m.jsonl", &["m.jsonl"]),
     ("export cdxj --output i.cdxj", &["i.cdxj"]),
     ("export index --output x.tsv", &["x.tsv"]),
     ("export links --output l.tsv", &["l.tsv"]),

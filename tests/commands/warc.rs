@@ -41,8 +41,13 @@ fn crawl(answers: Vec<(String, Answer)>, extra: &str) -> (Vec<Record>, u16) {
 
 /// Crawls what the server at `port` links to into the directory `name` in `dir`; what was said.
 fn crawl_into(dir: &Path, name: &str, port: u16, extra: &str) -> String {
+    crawl_by(dir, name, port, &format!("{CONFIG}{extra}"))
+}
+
+/// The same with these settings.
+fn crawl_by(dir: &Path, name: &str, port: u16, config: &str) -> String {
     fs::write(dir.join("seeds.txt"), format!("http://127.0.0.1:{port}/\n")).unwrap();
-    fs::write(dir.join("crawler.toml"), format!("{CONFIG}{extra}")).unwrap();
+    fs::write(dir.join("crawler.toml"), config).unwrap();
     let said = command(dir, &["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", name]);
     assert_eq!(said.status.code(), Some(0), "{}", String::from_utf8_lossy(&said.stderr));
     String::from_utf8_lossy(&said.stderr).into_owned()

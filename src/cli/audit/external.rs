@@ -187,6 +187,7 @@ fn settings(own: &Config, strip_query_params: &[String]) -> Config {
 
     // nothing is followed but redirects
     (scope.mode, scope.requisites, scope.favicon) = (ScopeMode::Any, Requisites::Scope, false);
+    scope.licenses = false;
     (scope.max_links_per_page, scope.max_redirects) = (1, REDIRECTS_MAX);
     (scope.max_path_segments, scope.max_repeated_segments) = (SEGMENTS, SEGMENTS);
     scope.max_urls_per_pattern = None;

@@ -269,6 +269,9 @@ impl Page<'_> {
         if told.versions.len() > VERSIONS_SHOWN {
             self.row("", format!("and {} older versions", count((told.versions.len() - VERSIONS_SHOWN) as u64)));
         }
+        for (name, value) in &told.stated {
+            self.row(&format!("  {name}"), value);
+        }
         if let Some(found) = &told.found {
             let hops = if found.hops.is_empty() { "a seed" } else { &found.hops };
             let via = found.via.as_ref().map_or(String::new(), |via| format!(", on {via}"));

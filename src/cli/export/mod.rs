@@ -1,5 +1,5 @@
 //! `crawler export`: the archive for other tools, as one WARC stream, a WACZ file, a CDXJ index, a table of its
-//! contents, a list of URLs or of links, a graph of hosts, texts and metadata.
+//! contents, a list of URLs or of links, a signed manifest, a graph of hosts, texts and metadata.
 //!
 //! All of it streams: memory does not grow with the archive. No lock is taken; what a running crawl has stored when the
 //! export begins is exported, and nothing of what comes after.
@@ -9,6 +9,7 @@ mod derived;
 mod graph;
 mod index;
 mod links;
+mod manifest;
 mod replayable;
 mod spellings;
 mod urls;
@@ -44,6 +45,7 @@ Examples:
   crawler export urls --status 200 --mime text/html
   crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head
   crawler export graph --output graph
+  crawler export manifest --key identity/key.pem --output manifest.jsonl
   crawler export wet --output crawl.warc.wet.gz
 
 crawler export COMMAND --help describes each one.")]
@@ -64,6 +66,8 @@ enum What {
     Index(index::IndexArgs),
     /// The URLs of selected pages, one a line
     Urls(urls::UrlsArgs),
+    /// A list of pages with the terms under which they were fetched, sealed and signed
+    Manifest(manifest::ManifestArgs),
     /// The links of selected pages as a graph: source, target, kind, text
     Links(links::LinksArgs),
     /// The links between hosts or domains as a graph, and their centrality
@@ -96,6 +100,7 @@ impl ExportArgs {
             What::Cdxj(args) => args.run(open_archive),
             What::Index(args) => args.run(open_archive),
             What::Urls(args) => args.run(open_archive),
+            What::Manifest(args) => args.run(open_archive),
             What::Links(args) => args.run(open_archive),
             What::Graph(args) => args.run(open_archive),
             What::Wet(args) => args.run(open_archive),

@@ -112,6 +112,7 @@ fn effective(current: &Config, new: &Config) -> Config {
         crawl: config::Crawl {
             user_agent: current.crawl.user_agent.clone(),
             contact: current.crawl.contact.clone(),
+            purpose: current.crawl.purpose.clone(),
             readable_by: current.crawl.readable_by,
             shards: current.crawl.shards,
             memory: current.crawl.memory,
@@ -126,6 +127,7 @@ fn effective(current: &Config, new: &Config) -> Config {
             max_pages_per_text: current.scope.max_pages_per_text,
             learn_session_params: current.scope.learn_session_params,
             favicon: current.scope.favicon,
+            licenses: current.scope.licenses,
             script_files: current.scope.script_files,
             content_first: current.scope.content_first,
             lazy_attributes: current.scope.lazy_attributes.clone(),

@@ -1,7 +1,7 @@
 //! The archive's part of an explanation of a URL: its versions, how it was found, its redirects, its origin's
 //! robots.txt.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Found, Hop, Judged, Version};
 use crate::container::{KeyRecord, Reader};
@@ -145,6 +145,12 @@ impl Archive {
             next = older.map(|record| Record { record, ..found });
         }
         Ok((versions, false))
+    }
+
+    /// Statements about the use of the newest version of `url`, as they were recorded with it.
+    pub(super) fn stated(&self, url: &CanonicalUrl) -> Result<BTreeMap<&'static str, String>> {
+        let Some(Record { record, reader, .. }) = self.newest(url)? else { return Ok(BTreeMap::new()) };
+        Ok(reader.statements(&record)?.fields().collect())
     }
 
     fn version(&self, Record { record, reader, place }: &Record<'_>) -> Result<Version> {

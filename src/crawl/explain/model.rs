@@ -1,5 +1,6 @@
 //! The explanation of a URL: plain values, as JSON has them and a report for people is made from.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use serde::{Serialize, Serializer};
@@ -61,6 +62,9 @@ pub struct Explanation {
     pub round: Option<DomainInRound>,
     /// Its versions in the archive, the newest first.
     pub versions: Vec<Version>,
+    /// Statements about its use that were recorded with the newest version, by the names of their fields.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub stated: BTreeMap<&'static str, String>,
     /// The spelling in which it was fetched, where that is another one of the same key form.
     pub fetched_as: Option<String>,
     /// Reason for which its own links are not followed; `None` where they are, or where that is not known.

@@ -118,6 +118,29 @@ fn wabac_replays_the_wacz_export_and_the_warc_export() {
     assert_none(&faults(Path::new("node"), "wabac_replay.mjs", site.dir.path(), &collections));
 }
 
+#[test]
+fn wabac_verifies_the_signature_of_a_wacz_and_python_the_one_of_a_manifest() {
+    let Some(_) = tool("node_modules/@webrecorder/wabac") else { return };
+    let site = Site::crawled_twice();
+    site.run(&["identity", "init", "--dir", "keys"]);
+    site.run(&["export", "wacz", "--key", "keys/key.pem", "--output", "signed.wacz"]);
+    let folder = site.dir.path();
+    let compared = |name: &str| -> Vec<Value> {
+        let said = run(Path::new("node"), "wabac_signed.mjs", &[folder.as_os_str(), name.as_ref()]);
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let verdict = |all: &[Value], id: &str| all.iter().find(|one| one["id"] == id).map(|one| one["matched"].clone());
+    let found = compared("signed.wacz");
+    assert_eq!(verdict(&found, "signature"), Some(Value::Bool(true)), "{found:?}");
+    assert!(verdict(&found, "publicKey").is_some(), "{found:?}");
+    let Some(python) = tool("bin/python3") else { return };
+    site.run(&["export", "manifest", "--key", "keys/key.pem", "--output", "manifest.jsonl"]);
+    let said = run(&python, "manifest.py", &[folder.join("manifest.jsonl").as_os_str()]);
+    let shown = site.run(&["export", "manifest", "--check", "manifest.jsonl"]).stdout;
+    let key = said.trim_end().rsplit_once(' ').unwrap().1;
+    assert!(String::from_utf8(shown).unwrap().contains(key), "{said}");
+}
+
 /// A crawl without the content that an earlier one has, which knew only one of the requests with the same answer.
 fn crawled_against_earlier() -> Site {
     let site = Site::start(Vec::new());

@@ -134,9 +134,15 @@ fn chunked(body: &[u8], size: usize) -> Vec<u8> {
 /// Serves `answers` until the test's process ends; returns the port. The page `/` links to all of them but robots.txt,
 /// and what is not among them is not found.
 pub fn serve(answers: Vec<(String, Answer)>) -> u16 {
+    serve_but(&[], |_| answers)
+}
+
+/// The same for answers that name the port; no link leads to the paths of `unlinked`.
+pub fn serve_but(unlinked: &[&str], answers: impl FnOnce(u16) -> Vec<(String, Answer)>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let linked = answers.iter().filter(|(path, _)| path != "/robots.txt");
+    let answers = answers(port);
+    let linked = answers.iter().filter(|(path, _)| path != "/robots.txt" && !unlinked.contains(&path.as_str()));
     let links: String = linked.map(|(path, _)| format!("<a href='{path}'>{path}</a>\n")).collect();
     let mut all = answers;
     all.push(("/".to_owned(), Answer::html(links)));

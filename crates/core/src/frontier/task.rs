@@ -25,6 +25,10 @@ pub trait Rules: Send + Sync + Debug {
     fn preferences(&self, _url: &str) -> Preferences {
         Preferences::default()
     }
+    /// The URLs of licences of its origin, separated by a comma and a blank.
+    fn licenses(&self) -> &str {
+        ""
+    }
     /// Appends the rules in a form that the frontier's [`RulesDecoder`] reads.
     fn encode(&self, out: &mut Vec<u8>);
 }
@@ -40,6 +44,10 @@ impl Rules for RobotsRules {
 
     fn preferences(&self, url: &str) -> Preferences {
         RobotsRules::preferences(self, url)
+    }
+
+    fn licenses(&self) -> &str {
+        RobotsRules::licenses(self)
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -73,17 +81,25 @@ impl HostId {
 /// Proof that the robots.txt rules of a URL's origin allow it, with what they ask of users of its content. Only the
 /// frontier makes one.
 #[derive(Debug)]
-pub struct Permit(Preferences);
+pub struct Permit {
+    preferences: Preferences,
+    licenses: Box<str>,
+}
 
 impl Permit {
     /// Asks `rules` about `url`.
     pub(super) fn ask(rules: &dyn Rules, url: &str) -> Option<Self> {
-        rules.allows(url).then(|| Permit(rules.preferences(url)))
+        rules.allows(url).then(|| Permit { preferences: rules.preferences(url), licenses: rules.licenses().into() })
     }
 
     /// Returns what robots.txt asks of anyone who uses the content.
     pub fn preferences(&self) -> Preferences {
-        self.0
+        self.preferences
+    }
+
+    /// Returns the URLs of the licences that robots.txt names, separated by a comma and a blank.
+    pub fn licenses(&self) -> &str {
+        &self.licenses
     }
 }
 

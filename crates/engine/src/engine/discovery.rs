@@ -85,7 +85,8 @@ impl Discovery<'_> {
             Discovery::Sitemap { provenance, record, link } => QueuedUrl {
                 priority: priority(provenance.depth.saturating_add(1), true),
                 depth: provenance.depth,
-                hops: provenance.hops.then('M'),
+                // a licence comes with the pages of its origin
+                hops: provenance.hops.then(if link.kind == LinkKind::Embed { 'E' } else { 'M' }),
                 via: shard.via(record),
                 seed: provenance.seed,
                 ..QueuedUrl::of(&link.url, link.keys)

@@ -29,6 +29,7 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
         Reason::PrivateAddress => NO_ADDRESS_ALLOWED.to_owned(),
         Reason::HostGivenUp => gone_because(stores, url),
         Reason::SessionParam => session_rule(stores.session_params.copies(url).unwrap_or_default()),
+        Reason::Purpose => reason.rule("robots.txt refuses that use"),
         Reason::PageLimit | Reason::Login | Reason::Text | Reason::Kind => String::new(),
     }
 }

@@ -9,6 +9,7 @@ use super::requests::SlotOptions;
 use crate::contract::{FetchJob, Rank, RenderMode, RequestSettings, Retries, Sites};
 use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, RequisitePace};
+use crate::web::preferences::Usage;
 use crate::web::url::CanonicalUrl;
 
 /// Settings by which the engine decides; all of them may change from one run to the next.
@@ -36,6 +37,8 @@ pub struct Settings {
     pub pages_per_text: Option<u64>,
     /// True if the crawl learns which parameters of URLs make no other page.
     pub learn_session_params: bool,
+    /// Uses of content for which the crawl is made: what robots.txt refuses one for is not fetched.
+    pub purpose: Vec<Usage>,
     /// True if a seed that redirects elsewhere takes that place into scope.
     pub follow_seed_redirects: bool,
     /// True if robots.txt is asked.

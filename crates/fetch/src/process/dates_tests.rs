@@ -29,6 +29,7 @@ fn options() -> ProcessOptions {
         script_files: false,
         content_first: false,
         favicon: false,
+        licenses: false,
         text_digests: false,
         likenesses: false,
         learn_session_params: false,

@@ -149,6 +149,9 @@ impl Finder {
                 let mut rules = RobotsRules::parse(&self.options.agent_token, &lines.text);
                 let sitemaps = rules.take_sitemaps();
                 self.name_sitemaps(url, origin, Naming { depth, hops }, &sitemaps, scope, &mut findings);
+                if self.options.licenses {
+                    self.name_licenses(origin, Naming { depth, hops }, rules.licenses(), scope, &mut findings);
+                }
                 findings.rules = Some(rules);
             }
             Purpose::Page { .. } => findings.judged = judge_error(&self.options, &mut self.decoder, url, response),

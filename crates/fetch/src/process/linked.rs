@@ -13,10 +13,11 @@ use crate::frontier::Hops;
 use crate::web::coding;
 use crate::web::headers;
 use crate::web::html::{
-    Document, Link, LinkKind, Links, RobotsDirectives, Stated, canonical_header, is_plain_text, link_header,
-    x_robots_tag,
+    Document, Link, LinkKind, Links, RobotsDirectives, Stated, canonical_header, is_plain_text, license_header,
+    link_header, x_robots_tag,
 };
 use crate::web::parameter::parameters;
+use crate::web::robots::TDMREP_PATH;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 
@@ -76,9 +77,33 @@ impl Finder {
             let links = u32::try_from(followed).unwrap_or(u32::MAX);
             findings.shown = Some(Found { scripts, links, text_bytes });
         }
+        if self.options.licenses {
+            self.add_licenses(url, naming, response, scope, findings);
+        }
         if let Some(said) = said {
             let links: Vec<PageLink<'_>> = findings.links.iter().map(named).collect();
             findings.evidence = Evidence::of(url, said, &links, &self.options.keys).map(Box::new);
+        }
+    }
+
+    /// Adds the licences that a page names, wherever their terms are, and the file of its origin with the reservations
+    /// of TDMRep: they come with the page as what it embeds does.
+    fn add_licenses(
+        &self,
+        url: &CanonicalUrl,
+        naming: Naming<'_>,
+        response: &Response,
+        scope: &Scope,
+        findings: &mut Findings,
+    ) {
+        let in_header = license_header(&response.headers);
+        let mut targets: Vec<_> = in_header.iter().filter_map(|reference| url.join(reference).ok()).collect();
+        targets.extend(findings.statements.licenses().filter_map(|license| CanonicalUrl::parse(license).ok()));
+        if naming.hops.embeds() == 0 {
+            targets.extend(url.join(TDMREP_PATH));
+        }
+        for target in targets {
+            self.add_link(target, LinkKind::Embed, naming, scope, findings);
         }
     }
 

@@ -57,6 +57,26 @@ impl Finder {
         findings.links.extend(list.links);
     }
 
+    /// The licences that a robots.txt names for an origin, on behalf of a URL at a depth, unless no page is wanted
+    /// there.
+    pub(super) fn name_licenses(
+        &self,
+        origin: &str,
+        naming: Naming<'_>,
+        licenses: &str,
+        scope: &Scope,
+        findings: &mut Findings,
+    ) {
+        let is_of_requisites = scope.is_requisite(naming.hops.embeds_before_robots());
+        let has_pages = || CanonicalUrl::parse(origin).is_ok_and(|origin| scope.has_pages_at(&origin));
+        if is_of_requisites && !has_pages() {
+            return;
+        }
+        for target in licenses.split(", ").filter_map(|license| CanonicalUrl::parse(license).ok()) {
+            self.add_link(target, LinkKind::Embed, naming, scope, findings);
+        }
+    }
+
     /// Reads the entries of the page at `url`, if it is a sitemap and may be one by its path. Returns whether it is.
     pub(super) fn list_entries(
         &self,

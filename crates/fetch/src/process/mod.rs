@@ -35,7 +35,7 @@ use crate::contract::{FetchJob, Fetched, Findings, HeldPermits, Processed, Purpo
 use crate::disk;
 use crate::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 use crate::web::address::AddressGuard;
-use crate::web::html::{is_html, may_be_html};
+use crate::web::html::{is_html, license_header, may_be_html};
 use crate::web::kind::{Kind, Kinds};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
@@ -73,6 +73,8 @@ pub struct ProcessOptions {
     pub content_first: bool,
     /// True if pages that name no icon have the one that browsers ask their origin for.
     pub favicon: bool,
+    /// True if the terms of licences are fetched that pages and robots.txt files name, and `tdmrep.json` of origins.
+    pub licenses: bool,
     /// True if requests are archived with their answers.
     pub request_records: bool,
     /// True if a digest of each page's text is made, by which its next version is compared with it.
@@ -204,6 +206,10 @@ impl Processor {
     /// Collects the statements about the use of an answer. `findings` have those that the scan of the page has met.
     pub(super) fn statements(&mut self, job: &FetchJob, response: &Response, findings: &mut Findings) -> Statements {
         let mut stated = Statements::of_header(&response.headers, &self.finder.options.agent_token);
+        for reference in license_header(&response.headers) {
+            job.url.join(&reference).iter().for_each(|url| stated.add_license(url));
+        }
+        self.read_price(response, &mut stated);
         stated.add(&std::mem::take(&mut findings.statements));
         match &job.target {
             Target::Page { permit, .. } => {
@@ -211,14 +217,24 @@ impl Processor {
                     self.read_error_page(response, &mut stated);
                 }
                 stated.add_preferences(permit.preferences());
+                stated.add_licenses(permit.licenses());
             }
             Target::Robots { .. } => {
                 let rules = findings.rules.as_ref();
-                rules.into_iter().for_each(|rules| stated.add_preferences(rules.preferences(job.url.as_str())));
+                rules.into_iter().for_each(|rules| {
+                    stated.add_preferences(rules.preferences(job.url.as_str()));
+                    stated.add_licenses(rules.licenses());
+                });
             }
             Target::Login { .. } | Target::Resource { .. } => {}
         }
         stated
+    }
+
+    fn read_price(&mut self, response: &Response, stated: &mut Statements) {
+        let body = if response.status == 402 { response.body.as_slice() } else { &[] };
+        let decoded = self.finder.decoder.decode(response.content_encoding().as_deref(), body, ERROR_PAGE_BYTES);
+        stated.add_price(response.status, &response.headers, &decoded.bytes);
     }
 
     fn read_error_page(&mut self, response: &Response, stated: &mut Statements) {

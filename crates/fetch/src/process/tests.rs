@@ -25,6 +25,7 @@ fn processor(text_digests: bool) -> Processor {
         script_files: false,
         content_first: false,
         favicon: false,
+        licenses: false,
         request_records: true,
         text_digests,
         likenesses: false,

@@ -8,7 +8,8 @@
 
 use std::time::Duration;
 
-use data_encoding::BASE64URL_NOPAD;
+use data_encoding::{BASE64, BASE64URL_NOPAD};
+use ring::signature::{ED25519, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -49,6 +50,15 @@ impl Jwk {
             nbf: None,
             exp: None,
         }
+    }
+
+    /// True if `signature`, in Base64, is one of `text` by this key.
+    pub fn verifies(&self, text: &str, signature: &str) -> bool {
+        let (Ok(key), Ok(signature)) = (BASE64URL_NOPAD.decode(self.x.as_bytes()), BASE64.decode(signature.as_bytes()))
+        else {
+            return false;
+        };
+        self.is_sound() && UnparsedPublicKey::new(&ED25519, key).verify(text.as_bytes(), &signature).is_ok()
     }
 
     /// True if the key has expired at `now`.

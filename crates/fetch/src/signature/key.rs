@@ -21,6 +21,7 @@ use super::jwk::Jwk;
 const PKCS8_START: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 const SEED_BYTES: usize = 32;
+const KIND: &str = "Ed25519";
 /// A key in PEM with all that may come before it is much shorter.
 const FILE_BYTES_MAX: u64 = 16 << 10;
 /// Permissions of a file of a key: its owner may read and write it.
@@ -57,10 +58,12 @@ pub enum KeyError {
         mode: u32,
     },
     /// There is something else in it.
-    #[error("{path} has no Ed25519 key in PEM (PKCS#8, from -----BEGIN PRIVATE KEY----- on)")]
+    #[error("{path} has no {kind} key in PEM (PKCS#8, from -----BEGIN PRIVATE KEY----- on)")]
     Unknown {
         /// The file.
         path: String,
+        /// The kind of key.
+        kind: &'static str,
     },
     /// The system has no randomness.
     #[error("the operating system gives no random numbers: {0}")]
@@ -80,42 +83,17 @@ impl SigningKey {
         pkcs8[..PKCS8_START.len()].copy_from_slice(&PKCS8_START);
         getrandom::fill(&mut pkcs8[PKCS8_START.len()..]).map_err(KeyError::Random)?;
         let key = SigningKey::of_pkcs8(&pkcs8, path)?;
-        let text = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", BASE64.encode(&pkcs8));
-        let write = || {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            File::open(path.parent().filter(|dir| *dir != Path::new("")).unwrap_or(Path::new(".")))?.sync_all()
-        };
-        write().map_err(|source| KeyError::Write { path: path.display().to_string(), source })?;
+        write_file(path, &pkcs8)?;
         Ok(key)
     }
 
     /// The key in the file at `path`.
     pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
-        let name = || path.display().to_string();
-        let read = || -> io::Result<(u32, Vec<u8>)> {
-            let file = File::open(path)?;
-            let mode = file.metadata()?.mode() & 0o7777;
-            let mut text = Vec::new();
-            if mode & ANYBODY_ELSE == 0 {
-                file.take(FILE_BYTES_MAX).read_to_end(&mut text)?;
-            }
-            Ok((mode, text))
-        };
-        let (mode, text) = read().map_err(|source| KeyError::Read { path: name(), source })?;
-        if mode & ANYBODY_ELSE != 0 {
-            return Err(KeyError::Open { path: name(), mode });
-        }
-        // what the parser says of a wrong line has the line
-        let Ok(pkcs8) = PrivatePkcs8KeyDer::from_pem_slice(&text) else {
-            return Err(KeyError::Unknown { path: name() });
-        };
-        SigningKey::of_pkcs8(pkcs8.secret_pkcs8_der(), path)
+        SigningKey::of_pkcs8(read_file(path, KIND)?.secret_pkcs8_der(), path)
     }
 
     fn of_pkcs8(pkcs8: &[u8], path: &Path) -> Result<SigningKey, KeyError> {
-        let unknown = |_| KeyError::Unknown { path: path.display().to_string() };
+        let unknown = |_| KeyError::Unknown { path: path.display().to_string(), kind: KIND };
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8).map_err(unknown)?;
         let jwk = Jwk::of_public_key(pair.public_key().as_ref());
         Ok(SigningKey { pair, jwk })
@@ -132,9 +110,41 @@ impl SigningKey {
     }
 
     /// The signature of `text`, in Base64.
-    pub(super) fn sign(&self, text: &str) -> String {
+    pub fn sign(&self, text: &str) -> String {
         BASE64.encode(self.pair.sign(text.as_bytes()).as_ref())
     }
+}
+
+/// Writes a key in PKCS#8 into a file that was not there, for its owner alone.
+pub(super) fn write_file(path: &Path, pkcs8: &[u8]) -> Result<(), KeyError> {
+    let text = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", BASE64.encode(pkcs8));
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        File::open(path.parent().filter(|dir| *dir != Path::new("")).unwrap_or(Path::new(".")))?.sync_all()
+    };
+    write().map_err(|source| KeyError::Write { path: path.display().to_string(), source })
+}
+
+/// Reads the file of a key of this kind, which only its owner may read.
+pub(super) fn read_file(path: &Path, kind: &'static str) -> Result<PrivatePkcs8KeyDer<'static>, KeyError> {
+    let name = || path.display().to_string();
+    let read = || -> io::Result<(u32, Vec<u8>)> {
+        let file = File::open(path)?;
+        let mode = file.metadata()?.mode() & 0o7777;
+        let mut text = Vec::new();
+        if mode & ANYBODY_ELSE == 0 {
+            file.take(FILE_BYTES_MAX).read_to_end(&mut text)?;
+        }
+        Ok((mode, text))
+    };
+    let (mode, text) = read().map_err(|source| KeyError::Read { path: name(), source })?;
+    if mode & ANYBODY_ELSE != 0 {
+        return Err(KeyError::Open { path: name(), mode });
+    }
+    // what the parser says of a wrong line has the line
+    PrivatePkcs8KeyDer::from_pem_slice(&text).map_err(|_| KeyError::Unknown { path: name(), kind })
 }
 
 /// The private half is in no log and no message of a fault.

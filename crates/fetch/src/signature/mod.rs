@@ -4,6 +4,8 @@
 //! key.pem ──► SigningKey ──► Signer ──► Signature-Agent, Signature-Input, Signature   of every request
 //!                  └───────► KeyDirectory: the public keys, at /.well-known/http-message-signatures-directory
 //! ```
+//! Archives are signed too (`archive_key`), by a key of the kind that their readers verify.
+//!
 //! A request says by `Signature-Agent` at which origin the public keys of its sender are, and carries a signature over
 //! its own authority and that field. A server that fetches the keys knows then who asked, whatever its address is.
 //!
@@ -14,12 +16,14 @@
 //! so, of the drafts before it (as a string); parameters are in the order of the test vectors of both. The choice of
 //! keys by thumbprint is from RFC 7638 and RFC 8037.
 
+mod archive_key;
 mod base;
 mod jwk;
 mod key;
 mod possession;
 mod signer;
 
+pub use archive_key::ArchiveKey;
 pub use jwk::{Jwk, KeyDirectory};
 pub use key::{KeyError, SigningKey};
 pub use possession::possession_fields;

@@ -337,6 +337,7 @@ fn unlimited(slots: SlotOptions) -> Settings {
         urls_per_pattern: None,
         pages_per_text: None,
         learn_session_params: false,
+        purpose: Vec::new(),
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,

@@ -274,6 +274,7 @@ impl Machine {
             script_files: false,
             content_first: false,
             favicon: false,
+            licenses: false,
             request_records: true,
             text_digests: self.case().recrawl.as_ref().is_some_and(|recrawl| recrawl.by_text),
             likenesses: self.case().settings.pages_per_text.is_some(),

@@ -96,6 +96,8 @@ reasons! {
         SessionParam = "copy by a session parameter", -5005, by "scope.learn_session_params";
         /// A URL on an answer that is no content.
         Kind = "on an answer that is no content", -5005, by "kinds.no_links";
+        /// robots.txt of its origin refuses the use for which the crawl is made.
+        Purpose = "its use is refused", -9998, by "crawl.purpose";
     }
 }
 

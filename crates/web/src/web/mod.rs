@@ -35,7 +35,8 @@
 //! - [`warc_date`]: dates as WARC writes them
 //! - [`validators`]: what a stored answer lets a conditional request ask
 //! - [`preferences`]: what a page or a site asks of anyone who uses its content
-//! - [`statements`]: that and its robots directives, as they are recorded with the page
+//! - `price`: what an answer asks to be paid
+//! - [`statements`]: all that and robots directives, as they are recorded with the page
 //! - [`request`]: requests that are more than a question for a URL, and how they are written behind it
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
@@ -61,6 +62,7 @@ pub mod parameter;
 pub mod pattern;
 pub(crate) mod percent;
 pub mod preferences;
+mod price;
 pub mod proxy;
 pub mod references;
 pub mod request;

@@ -15,11 +15,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::directives::{names_of, said_by_x_robots_tag};
 use super::headers;
 
 /// Uses of content that a preference is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Usage {
     /// Being found by a search.
     Search,

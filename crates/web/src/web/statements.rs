@@ -1,40 +1,56 @@
-//! Statements about a page's use: the robots directives that were in effect for it, and usage preferences.
+//! Statements about a page's use: the robots directives that were in effect for it, usage preferences, licences, and
+//! a price.
 //!
-//! They are recorded with the page, as two fields of its metadata record, each where there is something to say:
+//! They are recorded with the page, as fields of its metadata record, each where there is something to say:
 //!
 //! ```text
 //! robotsDirectives: noindex, max-snippet:0
 //! usagePreferences: search=n, ai-train=n
+//! licenses: https://example.com/license.xml, https://creativecommons.org/licenses/by/4.0/
+//! price: crawler-price USD 0.01
 //! ```
 //! Directives are those of `X-Robots-Tag` and of `<meta name=robots>` that are meant for all robots or for ours, in
 //! lower case, each once; `index`, `follow` and `all` say nothing and are left out. Preferences ([`Preferences`]) are
-//! those of the answer and of the robots.txt of its origin together, as they were when the page was fetched.
+//! those of the answer and of the robots.txt of its origin together, as they were when the page was fetched. So are
+//! licences: `License` lines of robots.txt (RSL), links with `rel=license` of the header and the page, and `tdm-policy`
+//! of both (TDMRep). The price is what the answer asks for ([`price`](super::price)).
 
 use super::charset;
 use super::directives::{RobotsDirectives, WITH_VALUE, said_by_x_robots_tag};
 use super::headers;
 use super::preferences::Preferences;
+use super::price::price_of;
 use super::references::push_value;
 use super::tags::Tags;
+use super::url::CanonicalUrl;
 
 /// Field of a metadata record with the directives.
 pub(crate) const DIRECTIVES_FIELD: &str = "robotsDirectives";
 /// Field of a metadata record with the preferences.
 pub(crate) const PREFERENCES_FIELD: &str = "usagePreferences";
+/// Field of a metadata record with the licences.
+pub(crate) const LICENSES_FIELD: &str = "licenses";
+/// Field of a metadata record with the price.
+pub(crate) const PRICE_FIELD: &str = "price";
 
 /// Directives that allow only what is allowed without them.
 const DEFAULTS: [&str; 3] = ["index", "follow", "all"];
 /// Bytes of all directives of a page.
 const DIRECTIVES_BYTES_MAX: usize = 256;
+/// Bytes of all licences of a page.
+const LICENSES_BYTES_MAX: usize = 2_048;
 /// Bytes of a directive without a value.
 const NAME_BYTES_MAX: usize = 32;
 
-/// Directives and preferences that are stated about the use of a page.
+/// Directives, preferences, licences and a price that are stated about the use of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statements {
     /// Separated by a comma and a blank.
     directives: String,
     preferences: Preferences,
+    /// URLs, likewise: none has a blank.
+    licenses: String,
+    price: String,
 }
 
 impl Statements {
@@ -51,7 +67,7 @@ impl Statements {
         stated
     }
 
-    /// Adds what the meta elements of an HTML page state.
+    /// Adds what the meta elements of an HTML page state; its licences are left out.
     pub fn add_page(&mut self, body: &[u8], content_type: Option<&str>, agent_token: &str) {
         let html = charset::to_utf8(body, charset::of_html(body, content_type));
         let mut tags = Tags::new(html.as_bytes());
@@ -126,10 +142,40 @@ impl Statements {
         self.directives.push_str(&directive);
     }
 
-    /// Adds what is stated elsewhere.
+    /// Adds what is stated elsewhere. Of two prices the one that is there already counts.
     pub fn add(&mut self, other: &Statements) {
         other.directives().for_each(|directive| self.add_directive(directive));
         self.add_preferences(other.preferences);
+        self.add_licenses(&other.licenses);
+        if self.price.is_empty() {
+            self.price.clone_from(&other.price);
+        }
+    }
+
+    /// Adds a licence, unless there are too many.
+    pub fn add_license(&mut self, url: &CanonicalUrl) {
+        self.add_licenses(url.as_str());
+    }
+
+    /// Adds licences, separated by a comma and a blank.
+    pub fn add_licenses(&mut self, list: &str) {
+        let is_url = |url: &&str| !url.is_empty() && !url.contains(|c: char| c.is_control() || c == ' ');
+        for url in list.split(", ").map(str::trim).filter(is_url) {
+            if self.licenses.len() + 2 + url.len() > LICENSES_BYTES_MAX || self.licenses().any(|known| known == url) {
+                continue;
+            }
+            if !self.licenses.is_empty() {
+                self.licenses.push_str(", ");
+            }
+            self.licenses.push_str(url);
+        }
+    }
+
+    /// Adds the price that an answer asks for, or says that it has charged.
+    pub fn add_price<B: AsRef<[u8]>>(&mut self, status: u16, fields: &[(B, B)], body: &[u8]) {
+        if let Some(price) = price_of(status, fields, body) {
+            self.price = price;
+        }
     }
 
     /// Adds preferences that are stated elsewhere.
@@ -139,11 +185,21 @@ impl Statements {
 
     /// True if nothing is stated.
     pub fn is_empty(&self) -> bool {
-        self.directives.is_empty() && self.preferences.is_empty()
+        self.directives.is_empty() && self.preferences.is_empty() && self.licenses.is_empty() && self.price.is_empty()
+    }
+
+    /// The URLs of the licences.
+    pub fn licenses(&self) -> impl Iterator<Item = &str> {
+        self.licenses.split(", ").filter(|url| !url.is_empty())
+    }
+
+    /// The price, empty where none is asked.
+    pub fn price(&self) -> &str {
+        &self.price
     }
 
     /// The directives.
-    pub(crate) fn directives(&self) -> impl Iterator<Item = &str> {
+    pub fn directives(&self) -> impl Iterator<Item = &str> {
         self.directives.split(", ").filter(|directive| !directive.is_empty())
     }
 
@@ -165,7 +221,10 @@ impl Statements {
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
         let said = |name, text: String| (!text.is_empty()).then_some((name, text));
         let directives = said(DIRECTIVES_FIELD, self.directives.clone());
-        directives.into_iter().chain(said(PREFERENCES_FIELD, self.preferences.to_string()))
+        let preferences = said(PREFERENCES_FIELD, self.preferences.to_string());
+        let licenses = said(LICENSES_FIELD, self.licenses.clone());
+        let price = said(PRICE_FIELD, self.price.clone());
+        directives.into_iter().chain(preferences).chain(licenses).chain(price)
     }
 
     /// Reads the block of a metadata record.
@@ -176,6 +235,8 @@ impl Statements {
             match name {
                 DIRECTIVES_FIELD => value.split(',').for_each(|part| stated.add_directive(part.trim())),
                 PREFERENCES_FIELD => stated.preferences.add_list(value),
+                LICENSES_FIELD => stated.add_licenses(value),
+                PRICE_FIELD => value.trim().clone_into(&mut stated.price),
                 _ => {}
             }
         }
@@ -246,9 +307,22 @@ mod tests {
     fn fields_of_a_record_are_read_back() {
         let mut stated = header(&["noindex, unavailable_after: 25 Jun 2010 15:00:00 PST"]);
         stated.add(&page("<meta name=robots content=noai>"));
+        stated.add_licenses("https://a.example/l,1.xml, https://b.example/");
+        stated.add_price(402, &[("crawler-price", "USD 0.01")], b"");
         let text: String = stated.fields().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         assert_eq!(Statements::parse(format!("via: http://a/\r\n{text}depth: 1\r\n").as_bytes()), stated);
+        assert_eq!(stated.fields().count(), 4);
+        assert_eq!(stated.licenses().collect::<Vec<_>>(), ["https://a.example/l,1.xml", "https://b.example/"]);
         assert_eq!(Statements::default().fields().count(), 0);
         assert!(Statements::parse(b"via: robotsDirectives: noindex\r\n").is_empty());
+    }
+
+    #[test]
+    fn licences_are_kept_once_and_within_their_bound() {
+        let mut stated = Statements::default();
+        stated.add_licenses("https://a.example/x, https://a.example/x, , https://a.example/y z");
+        assert_eq!(stated.licenses, "https://a.example/x");
+        (0..500).for_each(|number| stated.add_licenses(&format!("https://a.example/{number}")));
+        assert!(stated.licenses.len() <= LICENSES_BYTES_MAX && stated.licenses().count() > 50);
     }
 }

@@ -12,10 +12,11 @@ mod package;
 mod pages;
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
 
-use self::package::{Digested, Package};
+use self::package::{Digested, Keys, Package};
 use self::pages::Pages;
 use super::Common;
 use super::cdxj::line;
@@ -25,7 +26,7 @@ use super::wanted::{Wanted, WantedPage};
 use super::warc::copy;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, RecordLocation};
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, UsageError};
 use crate::cli::output::memory;
 use crate::cli::selection::KindChoice;
 use crate::clock::{Clock, SystemClock, Time};
@@ -46,6 +47,7 @@ other. Name the file .wacz. It opens in ReplayWeb.page and in other readers of W
 Examples:
   crawler export wacz --output site.wacz
   crawler export wacz --prefix https://example.com/docs/ --text -o docs.wacz
+  crawler export wacz --key identity/key.pem --output site.wacz
   crawler export wacz --all --since 2026-11-21 > day.wacz")]
 pub(super) struct WaczArgs {
     #[command(flatten)]
@@ -59,6 +61,9 @@ pub(super) struct WaczArgs {
     /// Title of the collection
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+    /// The private key of the identity: signs the file, with a P-384 key that is made beside it at first use
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
     /// Memory for sorting
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = memory)]
     memory: usize,
@@ -87,8 +92,10 @@ impl WaczArgs {
         out: &mut dyn Write,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
+        let keys = self.key.as_deref().map(Keys::load).transpose();
+        let keys = keys.map_err(|error| UsageError::because(error.to_string()))?;
         let mut damage = Damage::default();
-        let mut package = Package::new(out, now);
+        let mut package = Package::new(out, now, keys);
         let mut gathered = Gathered {
             lines: Sorter::new(self.memory),
             spellings: Spellings::new(self.memory),

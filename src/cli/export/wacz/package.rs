@@ -5,6 +5,7 @@
 //! stored as they are, so that readers seek in them.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use flate2::Compression as Level;
@@ -15,16 +16,47 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Time;
+use crate::signature::{ArchiveKey, KeyError, SigningKey};
 use crate::text::figures::iso_ms;
 
 const VERSION: &str = "1.1.1";
 const MANIFEST: &str = "datapackage.json";
+const SOFTWARE: &str = concat!("crawler/", env!("CARGO_PKG_VERSION"));
+/// The beginning of the text that the identity's key signs; no request has a signature over such a text.
+const SIGNED: &str = "crawler-wacz ";
 
 /// A WACZ that is being written.
 pub(super) struct Package<'a> {
     zip: ZipArchiveWriter<&'a mut dyn Write>,
     resources: Vec<Resource>,
     created: Time,
+    keys: Option<Keys>,
+}
+
+/// Keys that sign it: the one of the identity, and the one that readers verify.
+pub(super) struct Keys {
+    identity: SigningKey,
+    archive: ArchiveKey,
+}
+
+impl Keys {
+    /// The identity's key at `path`, and the other one beside it.
+    pub(super) fn load(path: &Path) -> Result<Keys, KeyError> {
+        Ok(Keys { identity: SigningKey::load(path)?, archive: ArchiveKey::beside(path)? })
+    }
+
+    /// The signatures of the manifest with this hash.
+    fn sign(&self, hash: &str, software: &str, created: &str) -> [serde_json::Value; 2] {
+        let signed = serde_json::json!({
+            "hash": hash,
+            "created": created,
+            "software": software,
+            "signature": self.archive.sign(hash),
+            "publicKey": self.archive.public_key(),
+        });
+        let text = format!("{SIGNED}{hash} {}", self.archive.public_key());
+        [signed, serde_json::json!({ "key": self.identity.jwk(), "signature": self.identity.sign(&text) })]
+    }
 }
 
 /// A file of it, as the manifest has it.
@@ -98,8 +130,8 @@ fn shown(digest: &[u8]) -> String {
 
 impl<'a> Package<'a> {
     /// A package into `out`.
-    pub(super) fn new(out: &'a mut dyn Write, created: Time) -> Self {
-        Package { zip: ZipArchiveWriter::new(out), resources: Vec::new(), created }
+    pub(super) fn new(out: &'a mut dyn Write, created: Time, keys: Option<Keys>) -> Self {
+        Package { zip: ZipArchiveWriter::new(out), resources: Vec::new(), created, keys }
     }
 
     /// Adds a file as it is.
@@ -159,7 +191,7 @@ impl<'a> Package<'a> {
             profile: "data-package",
             wacz_version: VERSION,
             title,
-            software: concat!("crawler/", env!("CARGO_PKG_VERSION")),
+            software: SOFTWARE,
             created: seconds(self.created),
             main_page_url,
             main_page_date,
@@ -167,7 +199,11 @@ impl<'a> Package<'a> {
         };
         let manifest = serde_json::to_vec_pretty(&manifest)?;
         self.file(MANIFEST, CompressionMethod::DEFLATE, |out| Ok(out.write_all(&manifest)?))?;
-        let digest = serde_json::json!({ "path": MANIFEST, "hash": sha256(&manifest) });
+        let hash = sha256(&manifest);
+        let mut digest = serde_json::json!({ "path": MANIFEST, "hash": hash });
+        if let Some(keys) = &self.keys {
+            [digest["signedData"], digest["identity"]] = keys.sign(&hash, SOFTWARE, &seconds(self.created));
+        }
         let digest = serde_json::to_vec_pretty(&digest)?;
         self.file("datapackage-digest.json", CompressionMethod::DEFLATE, |out| Ok(out.write_all(&digest)?))?;
         self.zip.finish().map_err(plain)?;
@@ -215,6 +251,7 @@ mod tests {
             zip: ZipArchiveWriter::builder().with_offset(offset).build(&mut file),
             resources: Vec::new(),
             created: Time::from_ms(1_700_000_000_000),
+            keys: None,
         };
         package.stored("archive/a.warc.gz", |out| Ok(out.write_all(b"one")?)).unwrap();
         package.deflated("pages/pages.jsonl", |out| Ok(out.write_all(&[b'x'; 10_000])?)).unwrap();

@@ -189,3 +189,27 @@ fn an_empty_selection_is_a_whole_wacz_without_pages() {
     assert_eq!(pages(&files).len(), 1);
     assert!(!files.contains_key("archive/spellings.warc.gz"));
 }
+
+#[test]
+fn a_signed_file_names_both_keys_and_fits_its_manifest() {
+    let mut archive = FakeArchive::default();
+    archive.page("https://a.example/", 200, "text/html", b"<title>A</title>");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("key.pem");
+    let identity = crate::signature::SigningKey::create(&path).unwrap();
+    let files = export(&archive, 1 << 30, &["--key", path.to_str().unwrap()]);
+    let json = |name: &str| serde_json::from_slice::<Value>(&files[name].0).unwrap();
+    let (digest, package) = (json("datapackage-digest.json"), json("datapackage.json"));
+    let signed = &digest["signedData"];
+    assert_eq!(signed["hash"], sha256(&files["datapackage.json"].0));
+    assert_eq!((&signed["hash"], &signed["created"]), (&digest["hash"], &package["created"]));
+    let archive_key = crate::signature::ArchiveKey::beside(&path).unwrap();
+    assert_eq!(signed["publicKey"], archive_key.public_key());
+    let text = format!("crawler-wacz {} {}", signed["hash"].as_str().unwrap(), archive_key.public_key());
+    assert_eq!(digest["identity"]["key"]["kid"], identity.thumbprint());
+    assert!(identity.jwk().verifies(&text, digest["identity"]["signature"].as_str().unwrap()));
+    assert!(!identity.jwk().verifies(&text[1..], digest["identity"]["signature"].as_str().unwrap()));
+    let unsigned = export(&archive, 1 << 30, &[]);
+    let digest: Value = serde_json::from_slice(&unsigned["datapackage-digest.json"].0).unwrap();
+    assert_eq!(digest.as_object().unwrap().len(), 2);
+}

@@ -187,7 +187,8 @@ fn is_limit(reason: Reason) -> bool {
         | Reason::PageLimit
         | Reason::EmbeddedPages
         | Reason::Login
-        | Reason::Kind => false,
+        | Reason::Kind
+        | Reason::Purpose => false,
     }
 }
 

@@ -42,6 +42,9 @@ impl Fetching {
         if admission.stores.session_params.copies(&url).is_some() && !SessionParams::is_sample(&url) {
             return admission.stores.sink.turn_back(host, url, Reason::SessionParam, now);
         }
+        if admission.settings.purpose.iter().any(|&usage| permit.preferences().refuses(usage)) {
+            return admission.stores.sink.turn_back(host, url, Reason::Purpose, now);
+        }
         let at = queued_url(&url.url);
         let settings = admission.settings.request_settings(&at);
         let sessions = match self.sessions.enter(settings.as_deref(), host, &url, now) {

@@ -54,7 +54,7 @@ impl Treatments for SomeHosts {
     }
 
     fn delay_max(&self) -> Duration {
-        self.treatment.politeness.delay_min
+        self.treatment.politeness.delay_max
     }
 
     fn as_json(&self) -> &str {

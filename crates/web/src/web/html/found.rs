@@ -14,6 +14,11 @@ use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 use crate::web::values::{Role, refresh_url, srcset_urls};
 
+/// Licences of a document that are looked at.
+const LICENSES_MAX: usize = 16;
+/// Bytes of the reference of a licence, as written.
+const LICENSE_BYTES_MAX: usize = 2_048;
+
 /// Values of a document, and what else it says of itself.
 #[derive(Debug)]
 pub(super) struct Found {
@@ -25,6 +30,8 @@ pub(super) struct Found {
     pub(super) directives: RobotsDirectives,
     /// Statements of its meta elements about its use.
     pub(super) statements: Statements,
+    /// References of its licences, as written, until the base of the page is known.
+    pub(super) licenses: Vec<String>,
     pub(super) scratch: String,
     pub(super) scripts: usize,
     pub(super) anchors: usize,
@@ -49,6 +56,7 @@ impl Found {
             dropped: 0,
             directives: RobotsDirectives::default(),
             statements: Statements::default(),
+            licenses: Vec::new(),
             scratch: String::new(),
             scripts: 0,
             anchors: 0,
@@ -64,6 +72,7 @@ impl Found {
         self.values.clear();
         self.base = None;
         self.statements = Statements::default();
+        self.licenses.clear();
         (self.dropped, self.scripts, self.anchors, self.text_bytes) = (0, 0, 0, 0);
         self.has_icon = false;
     }
@@ -97,6 +106,16 @@ impl Found {
         if self.has_room_for(value.len()) {
             push_value(value, &mut self.text);
             self.values.push((self.text.len(), kind));
+        }
+    }
+
+    /// Adds the reference of a licence, as written.
+    pub(super) fn add_license(&mut self, value: Option<&[u8]>) {
+        let Some(value) = value.filter(|_| self.licenses.len() < LICENSES_MAX) else { return };
+        if value.len() <= LICENSE_BYTES_MAX {
+            let mut reference = String::new();
+            push_value(value, &mut reference);
+            self.licenses.push(reference);
         }
     }
 

@@ -156,6 +156,9 @@ impl Found {
 
     /// Takes the URLs that the attributes of an element name.
     fn take(&mut self, element: Element, values: &Values<'_>, rules: &Rules, is_inner: bool, anchor: LinkKind) {
+        if !is_inner && matches!(element, Element::Anchor | Element::Link) && values.rel_has("license") {
+            self.add_license(values.get(Name::Href));
+        }
         let is_nofollow = || rules.respect_nofollow && values.rel_has("nofollow");
         let reference = values.get(Name::Href).or(values.get(Name::XlinkHref));
         match element {
@@ -208,6 +211,8 @@ impl Found {
             });
         } else if values.is(Name::Name, "tdm-reservation") {
             self.decoded(content, |found, text| found.statements.add_reservation(text));
+        } else if values.is(Name::Name, "tdm-policy") {
+            self.add_license(Some(content));
         } else if values.is(Name::HttpEquiv, "refresh") {
             self.add_refresh(content);
         }

@@ -2,9 +2,12 @@
 
 use super::LinkKind;
 use super::element::kind_of_rel;
+use crate::web::headers;
 
 /// Targets that are taken from one header value.
 const TARGETS_MAX: usize = 256;
+/// Licences that are taken from a header.
+const LICENSES_MAX: usize = 16;
 
 /// The targets of a `Link` header value, as written: they are resolved against the page's URL. Each with its kind: what
 /// a `<link>` of that `rel` would be, but for the canonical URL, which [`canonical_header`] finds. Hints to connect
@@ -28,6 +31,24 @@ pub fn canonical_header(value: &str) -> Option<String> {
         of_page && rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical"))
     };
     links(value).find(|(_, parameters)| is_canonical(parameters)).map(|(target, _)| target.to_owned())
+}
+
+/// The references of the licences that the header of an answer names, as written: targets of `Link` fields with
+/// `rel=license`, and those of `tdm-policy`. A target that has an `anchor` is the licence of something else.
+pub fn license_header<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Vec<String> {
+    let is_license = |parameters: &str| {
+        let rel = parameter(parameters, "rel").unwrap_or_default();
+        let of_page = parameter(parameters, "anchor").is_none();
+        of_page && rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("license"))
+    };
+    let mut references = Vec::new();
+    for value in headers::named(fields, "link").map(headers::reference) {
+        let named = links(&value).filter(|(_, parameters)| is_license(parameters));
+        references.extend(named.map(|(target, _)| target.to_owned()).take(LICENSES_MAX));
+    }
+    references.extend(headers::named(fields, "tdm-policy").map(|value| headers::reference(value).into_owned()));
+    references.truncate(LICENSES_MAX);
+    references
 }
 
 /// Targets with their parameters.

@@ -29,7 +29,7 @@ mod wording;
 
 pub use super::directives::{RobotsDirectives, x_robots_tag};
 pub use document::{Document, Stated};
-pub use header::{canonical_header, link_header};
+pub use header::{canonical_header, license_header, link_header};
 pub use lazy::LAZY_ATTRIBUTES;
 pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};

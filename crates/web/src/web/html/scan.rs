@@ -181,19 +181,27 @@ impl LinkScan {
 
     /// Makes links of the values that were found.
     fn resolve(&mut self, encoding: &'static Encoding, page: &CanonicalUrl, keys: &KeyMaker) -> Links {
-        let statements = std::mem::take(&mut self.found.statements);
+        let mut statements = std::mem::take(&mut self.found.statements);
+        let licenses = std::mem::take(&mut self.found.licenses);
         let found = &self.found;
         let mut links = Links {
             dropped: found.dropped,
             nofollow_page: found.directives.nofollow,
             noindex: found.directives.noindex,
             has_icon: found.has_icon,
-            statements,
             shown: (u32::try_from(found.scripts).unwrap_or(u32::MAX), found.text_bytes as u64),
             is_scripts: found.scripts > 0 && found.anchors <= ANCHORS_OF_SCRIPTS && found.text_bytes < TEXT_OF_SCRIPTS,
             ..Links::default()
         };
-        let Some(base) = base_url(page, found.base.as_deref()) else { return links };
+        let Some(base) = base_url(page, found.base.as_deref()) else {
+            links.statements = statements;
+            return links;
+        };
+        for license in licenses {
+            let url = base.join(license.trim()).ok().and_then(|url| CanonicalUrl::from_url(url).ok());
+            url.iter().for_each(|url| statements.add_license(url));
+        }
+        links.statements = statements;
         let encode_query: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset::encode_query(query, encoding);
         let is_utf8 = encoding == UTF_8 || encoding == UTF_16LE || encoding == UTF_16BE;
         // a longer base would have each of its relative links cost its whole length, only to be too long itself

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! version | delay: 0 or ms + 1 | number of rules | rules: length * 2 + is_allow, pattern | number of sitemaps |
-//! sitemaps: length, text | number of usage lines | usage lines: length, path, what is stated
+//! sitemaps: length, text | number of usage lines | usage lines: length, path, what is stated | licences: length, text
 //!                                    (all numbers as LEB128; nothing behind the last one)
 //! ```
 //! What is stated is one byte, two bits for each use: 0 nothing, 1 refused, 2 allowed.
@@ -11,7 +11,7 @@ use super::{RobotsRules, Rule, UsageLines};
 use crate::varint;
 use crate::web::preferences::Preferences;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 impl RobotsRules {
     /// Appends all of it.
@@ -46,6 +46,8 @@ impl RobotsRules {
             out.extend_from_slice(path);
             out.push(stated.bits());
         }
+        varint::push(self.licenses().len() as u64, out);
+        out.extend_from_slice(self.licenses().as_bytes());
     }
 
     /// Reads what [`encode`](Self::encode) or [`encode_rules`](Self::encode_rules) wrote; none if it is anything else.
@@ -75,6 +77,8 @@ impl RobotsRules {
             let path = input.take(length)?;
             usage.push(path, Preferences::from_bits(input.take(1)?[0])?);
         }
+        let length = input.number()?;
+        usage.set_licenses(std::str::from_utf8(input.take(length)?).ok()?);
         rules.usage = (!usage.is_empty()).then(|| usage.into());
         rules.shrink();
         input.0.is_empty().then_some(rules)

@@ -57,6 +57,8 @@ pub(crate) enum Directive<'a> {
     Sitemap(&'a [u8]),
     /// Usage preferences.
     Usage(&'a [u8]),
+    /// The URL of a licence (RSL), for all agents wherever it is.
+    License(&'a [u8]),
 }
 
 /// A line in its place.
@@ -197,6 +199,7 @@ fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Directive<'a>> {
         b"request-rate" | b"requestrate" | b"request rate" => Directive::RequestRate(value),
         b"sitemap" | b"site-map" | b"site map" => Directive::Sitemap(value),
         b"content-signal" | b"content-usage" => Directive::Usage(value),
+        b"license" => Directive::License(value),
         _ => return None,
     })
 }

@@ -2,7 +2,8 @@
 //!
 //! Of a whole file only what concerns our own agent is kept: its rules, longest first, its delay, and the sitemaps.
 //! Grouping (`lines`) and matching (`pattern`) follow the RFC to the letter and take linear time; delays and sitemaps
-//! are read by `texting_robots`. What it asks of users of the content (`usage`) is kept separately.
+//! are read by `texting_robots`. What it asks of users of the content (`usage`) is kept separately. `tdmrep` reads the
+//! file of the TDM Reservation Protocol, whose patterns are the same.
 //!
 //! Statuses, redirects and caching belong to the caller, and how many bytes are read.
 
@@ -12,6 +13,7 @@ mod lines;
 mod pattern;
 #[cfg(test)]
 mod rfc_tests;
+mod tdmrep;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -22,6 +24,7 @@ use std::time::Duration;
 pub use explain::{Decision, RobotsFile, RuleLine, StatedDelay};
 pub use lines::SITEMAPS_MAX;
 use pattern::Subject;
+pub use tdmrep::{TDMREP_PATH, TdmRep};
 pub use usage::UsageLines;
 
 use super::coding::{self, Decoded, Ending};
@@ -202,6 +205,11 @@ impl RobotsRules {
     /// Preferences that the file states for anyone who uses the content of a URL.
     pub fn preferences(&self, url: &str) -> Preferences {
         self.usage.as_ref().map_or_else(Preferences::default, |usage| usage.of(url))
+    }
+
+    /// URLs of licences that the file names for its origin, separated by a comma and a blank.
+    pub fn licenses(&self) -> &str {
+        self.usage.as_ref().map_or("", |usage| usage.licenses())
     }
 
     /// The sitemaps, as written, at most [`SITEMAPS_MAX`]. They concern all agents.

@@ -241,6 +241,8 @@ fn compiled_rules_come_back_from_their_bytes() {
         RobotsRules::allow_all(),
         for_all("Disallow: /"),
         for_all("Crawl-delay: 0\nDisallow: /a\nAllow: /a/*$\nSitemap: http://h/ü"),
+        for_all("License: http://h/ü\nLicense: https://h/l"),
+        for_all("Content-Signal: ai-train=no\nDisallow: /a\nLicense: https://h/l"),
     ] {
         let mut bytes = Vec::new();
         found.encode(&mut bytes);
@@ -259,8 +261,8 @@ fn compiled_rules_come_back_from_their_bytes() {
 
 #[test]
 fn no_bytes_make_parser_or_decoder_panic() {
-    let file =
-        b"User-agent: *\nDisallow: /a*b$\nAllow: /%41\nCrawl-delay: 4.2\nRequest-rate: 1/5m\nSitemap: http://h/\n";
+    let file = b"User-agent: *\nDisallow: /a*b$\nAllow: /%41\nCrawl-delay: 4.2\nRequest-rate: 1/5m\n\
+                 Sitemap: http://h/\nLicense: http://h/l\n";
     for seed in 0..3_000 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut mutated = file.to_vec();
