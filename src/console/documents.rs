@@ -22,6 +22,8 @@ pub struct State {
     pub left_s: Option<u64>,
     /// Reason for which most URLs were left out.
     pub most_left_out: Option<String>,
+    /// Share of the known URLs that was got as content, in words, where it does not take long to count.
+    pub coverage: Option<String>,
     /// True if orders can be given.
     pub controls: bool,
     /// Version of the program.

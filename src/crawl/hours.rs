@@ -86,8 +86,8 @@ mod tests {
         let now = Time::from_ms(1_800_000_000_000);
         let told: Vec<_> = HoursNow::all(&config, now).into_iter().map(|told| (told.hosts, told.state)).collect();
         let expected = [
-            ("all hosts", "waits until 22:00 Europe/Berlin (in 13h 0m)"),
-            ("[[site]] 2", "open until Sat 00:00 UTC (for 16h 0m)"),
+            ("all hosts", "waits until 22:00 Europe/Berlin (in 13h 00m)"),
+            ("[[site]] 2", "open until Sat 00:00 UTC (for 16h 00m)"),
         ];
         assert_eq!(told, expected.map(|(hosts, state)| (hosts.to_owned(), state.to_owned())));
         assert_eq!(state(&"00:00-24:00".parse().unwrap(), now + Duration::from_secs(9)), "open");

@@ -17,6 +17,7 @@ mod hostile;
 mod hosts;
 mod hours;
 mod kills;
+mod kinds;
 mod proxies;
 mod rendering;
 mod requests;

@@ -129,7 +129,7 @@ export class Overview {
     setText(byId("announcement"), `The crawl: ${phase}.`);
   }
 
-  #showProgress({ limits, left_s: left, running }, live) {
+  #showProgress({ limits, left_s: left, coverage, running }, live) {
     const { statistics, gauges } = live.figures;
     const uncounted = (statistics.requisites_stored ?? 0) + (statistics.redirects_stored ?? 0);
     const pages = statistics.pages_stored - uncounted;
@@ -146,6 +146,7 @@ export class Overview {
     const parts = [];
     if (!limits?.max_time_s) parts.push(`Crawled for ${span(statistics.elapsed_s)}`);
     if (running && live.phase === "crawling" && typeof left === "number") parts.push(`about ${about(left)} left`);
+    if (coverage) parts.push(coverage);
     setText(byId("left"), parts.join(", "));
   }
 

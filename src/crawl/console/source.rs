@@ -15,6 +15,7 @@ use crate::console::{
     Version, Warning,
 };
 use crate::crawl::control::wire::Command;
+use crate::crawl::reports::coverage::at_the_end;
 use crate::crawl::{explain, options};
 use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
@@ -27,6 +28,8 @@ const FIGURES_AGE: Duration = Duration::from_millis(500);
 const SETTINGS_AGE: Duration = Duration::from_secs(5);
 /// The engine is asked for its hosts no more often than this, whatever the number of those who look.
 const HOSTS_AGE: Duration = Duration::from_secs(2);
+/// Coverage is no older than this on the page.
+const COVERAGE_AGE: Duration = Duration::from_secs(30);
 /// Hosts that are asked for then.
 const HOSTS_ASKED: usize = 1_000;
 
@@ -38,6 +41,7 @@ pub(super) struct CrawlSource {
     standing: Aged<Standing>,
     config: Aged<Config>,
     hosts: Aged<QueuedHosts>,
+    coverage: Aged<Option<String>>,
     tree: Mutex<Option<TreeIndex>>,
 }
 
@@ -51,6 +55,7 @@ impl CrawlSource {
             standing: Aged::default(),
             config: Aged::default(),
             hosts: Aged::default(),
+            coverage: Aged::default(),
             tree: Mutex::default(),
         }
     }
@@ -98,6 +103,7 @@ impl Source for CrawlSource {
         let dropped = standing.live.as_ref().and_then(|live| live.figures.statistics.most_dropped());
         Ok(State {
             most_left_out: dropped.map(|reason| reason.to_string()),
+            coverage: self.coverage.get(COVERAGE_AGE, || Ok(at_the_end(&self.dir).map(|found| found.sentence())))?,
             dir: self.dir.display().to_string(),
             running: standing.running,
             controls: standing.is_live,

@@ -1,0 +1,108 @@
+//! Answers that are no content, by the real binary: what coverage says of them is what the synthetic web knows, also
+//! after kills, and a wall that ends hides nothing in the end.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::site::{RUSH, Site, kill};
+use crawler::clock::{Clock, SystemClock};
+use crawler::simweb::{Expected, ExpectedPage, SimOptions};
+
+fn walled(seed: u64) -> SimOptions {
+    SimOptions { seed, hosts: 12, pages: 500, walls: 0.3, ..SimOptions::default() }.smooth()
+}
+
+fn site(options: SimOptions, retries: &str) -> Site {
+    let config = format!("{RUSH}[crawl]\ncheckpoint_interval = \"1s\"\n[kinds]\nretries = {retries}\n");
+    Site::new(options, &config)
+}
+
+/// Parts of the known URLs, by their names in the report.
+fn truth(expected: &Expected) -> BTreeMap<String, u64> {
+    let mut parts = BTreeMap::new();
+    if !expected.disallowed.is_empty() {
+        parts.insert("robots.txt".to_owned(), expected.disallowed.len() as u64);
+    }
+    for page in expected.pages.values() {
+        let part = match (page.kind, page.status) {
+            (Some(kind), _) => kind,
+            (None, 200..=299) => "content",
+            (None, 300..=399) => "redirects",
+            (None, 404 | 410) => "gone",
+            (None, 400..=499) => "refused by status",
+            (None, _) => "server error",
+        };
+        *parts.entry(part.to_owned()).or_default() += 1;
+    }
+    parts
+}
+
+/// The same by `crawler report coverage`.
+fn reported(site: &Site) -> (BTreeMap<String, u64>, Value) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let command = command.args(["report", "coverage", "--json", "--dir"]).arg(site.crawl.path("crawl"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let statement: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let mut parts = BTreeMap::from([("content".to_owned(), statement["content"].as_u64().unwrap())]);
+    for row in ["missing", "uncounted"].iter().flat_map(|part| statement[part].as_array().unwrap()) {
+        parts.insert(row["what"].as_str().unwrap().to_owned(), row["urls"].as_u64().unwrap());
+    }
+    (parts, statement)
+}
+
+#[test]
+fn coverage_is_what_the_web_knows_also_after_kills() {
+    for kills in [0, 3] {
+        let site = site(walled(7), "{}");
+        for number in 0..kills {
+            let child = site.crawl.start(&[]);
+            site.wait_for_requests(60 + 60 * number);
+            kill(child);
+        }
+        site.crawl.run(&["--min-coverage", "10"]).expect(0, &["known URLs are content"]);
+        site.assert_whole();
+        let (parts, statement) = reported(&site);
+        let expected = truth(site.web.expected());
+        assert_eq!(parts, expected, "{kills} kills: {statement}");
+        let known: u64 = expected.iter().filter(|(part, _)| *part != "redirects").map(|(_, urls)| urls).sum();
+        assert_eq!(statement["known"], known);
+    }
+}
+
+#[test]
+fn too_little_coverage_is_an_exit_code_and_every_kind_can_be_listed() {
+    let site = site(walled(8), "{}");
+    site.crawl.run(&["--min-coverage", "99.9"]).expect(1, &["less than 99.9 %"]);
+    let expected = truth(site.web.expected());
+    for (kind, urls) in expected.iter().filter(|(part, _)| crawler::web::kind::Kind::of_text(part).is_some()) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let command = command.args(["list", "--kind", kind, "--dir"]).arg(site.crawl.path("crawl"));
+        let listed = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert_eq!(listed.lines().count() as u64, *urls, "{kind}");
+        let page = listed.lines().next().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let output = command.args(["explain", page, "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("it is no content but a") && said.contains(kind.as_str()), "{page}: {said}");
+    }
+}
+
+#[test]
+fn a_wall_that_ends_hides_nothing_in_the_end() {
+    let end = SystemClock::new().now() + Duration::from_secs(8);
+    let options = SimOptions { walls_end: Some(end), hosts: 4, pages: 120, walls: 0.15, ..walled(9) };
+    let site = site(options, "{ challenge = 7, block = 7, rate-limit = 7 }");
+    site.crawl.run(&[]).expect(0, &["complete"]);
+    let expected = site.web.expected_after_walls();
+    assert!(site.web.expected().pages.values().any(ExpectedPage::is_refused), "there are such walls");
+    let stored = site.crawl.stored();
+    for (url, page) in &expected.pages {
+        assert_eq!(stored.get(url.as_str()), Some(&page.status), "{url}");
+    }
+    assert_eq!(reported(&site).0, truth(&expected));
+}
