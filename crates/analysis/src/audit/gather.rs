@@ -180,7 +180,8 @@ impl<'a> Gatherer<'a> {
             known.redirect = self.key(&target);
             self.link(&visit, &target, How::Redirect, false, "")?;
         }
-        if status == 200 && visit.answer.body.len() <= PAGE_BYTES_MAX {
+        known.kind = page.parts().2.kind;
+        if status == 200 && known.kind.is_none() && visit.answer.body.len() <= PAGE_BYTES_MAX {
             self.content(&visit, &mut known)?;
         }
         self.out.figures.count(Counted {

@@ -148,6 +148,9 @@ impl Target {
         if let Some(fault) = self.node.as_ref().and_then(Node::fault) {
             findings.push(&self.at(Kind::Broken, link, &fault))?;
         }
+        if let Some(kind) = self.node.as_ref().and_then(Node::withheld) {
+            findings.push(&self.at(Kind::Withheld, link, kind.text()))?;
+        }
         if let Some(chain) = self.chain.as_ref().filter(|_| link.how != How::Redirect) {
             findings.push(&self.at(kind_of(chain), link, &chain.detail))?;
         }

@@ -6,6 +6,7 @@ use super::spool::Lines;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::outcome::status_text;
+use crate::web::kind::Kind;
 
 /// An answer for a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(super) struct Answered {
     pub status: u16,
     pub is_html: bool,
     pub noindex: bool,
+    /// The kind of the answer, where it is no content.
+    pub kind: Option<Kind>,
     /// Links from a seed.
     pub depth: Option<u32>,
     /// The key of where it redirects; empty where it does not.
@@ -47,7 +50,10 @@ impl Node {
         let time = format!("{:016x}", u64::MAX - time.ms());
         match self {
             Node::Answered(known) => {
-                let flags = format!("{}{}", if known.is_html { "h" } else { "" }, if known.noindex { "n" } else { "" });
+                let kind = known.kind.map_or("", Kind::text);
+                let flags = [(known.is_html, "h"), (known.noindex, "n")];
+                let flags: String = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag).collect();
+                let flags = format!("{flags} {kind}");
                 let depth = known.depth.map_or(String::new(), |depth| depth.to_string());
                 let status = known.status.to_string();
                 let [redirect, canonical, url] = [&known.redirect, &known.canonical, &known.url].map(String::as_str);
@@ -62,15 +68,19 @@ impl Node {
     pub(super) fn of_line(bytes: &[u8]) -> Option<(&str, Node)> {
         let [key, mark, _, first, second, depth, redirect, canonical, url] = fields(bytes);
         let node = match mark {
-            ANSWERED => Node::Answered(Answered {
-                url: url.to_owned(),
-                status: first.parse().ok()?,
-                is_html: second.contains('h'),
-                noindex: second.contains('n'),
-                depth: depth.parse().ok(),
-                redirect: redirect.to_owned(),
-                canonical: canonical.to_owned(),
-            }),
+            ANSWERED => {
+                let (flags, kind) = second.split_once(' ')?;
+                Node::Answered(Answered {
+                    url: url.to_owned(),
+                    status: first.parse().ok()?,
+                    is_html: flags.contains('h'),
+                    noindex: flags.contains('n'),
+                    kind: Kind::of_text(kind),
+                    depth: depth.parse().ok(),
+                    redirect: redirect.to_owned(),
+                    canonical: canonical.to_owned(),
+                })
+            }
             FAILED => Node::Failed(first.to_owned()),
             FORBIDDEN => Node::Forbidden(first.to_owned()),
             _ => return None,
@@ -87,8 +97,19 @@ impl Node {
     /// Returns what is wrong with it for those who follow a link to it, and `None` where all is well.
     pub(super) fn fault(&self) -> Option<String> {
         match self {
-            Node::Answered(known) if known.status >= 400 => Some(status(known.status)),
+            Node::Answered(Answered { kind: Some(Kind::SoftNotFound), status: code, .. }) => {
+                Some(format!("{}, but its page says that there is none", status(*code)))
+            }
+            Node::Answered(known) if known.status >= 400 && self.withheld().is_none() => Some(status(known.status)),
             Node::Failed(why) => Some(why.clone()),
+            _ => None,
+        }
+    }
+
+    /// The kind of an answer behind which a page may be that others get.
+    pub(super) fn withheld(&self) -> Option<Kind> {
+        match self {
+            Node::Answered(known) => known.kind.filter(|kind| kind.hides_page()),
             _ => None,
         }
     }
@@ -103,7 +124,7 @@ impl Node {
 
     /// Returns whether it is a page with content.
     pub(super) fn is_page(&self) -> bool {
-        matches!(self, Node::Answered(known) if known.status == 200 && known.is_html)
+        matches!(self, Node::Answered(known) if known.status == 200 && known.is_html && known.kind.is_none())
     }
 }
 
@@ -121,6 +142,20 @@ mod tests {
     fn answered(status: u16) -> Node {
         let url = "https://a.example/?utm_source=x".to_owned();
         Node::Answered(Answered { url, status, is_html: true, depth: Some(2), ..Answered::default() })
+    }
+
+    #[test]
+    fn a_wall_is_no_fault_of_the_site_and_a_page_that_says_there_is_none_is_one() {
+        let of = |status, kind| match answered(status) {
+            Node::Answered(known) => Node::Answered(Answered { kind: Some(kind), ..known }),
+            other => other,
+        };
+        for (status, kind) in [(403, Kind::Challenge), (402, Kind::Payment), (200, Kind::Login)] {
+            let node = of(status, kind);
+            assert_eq!((node.fault(), node.withheld(), node.is_page()), (None, Some(kind), false));
+            assert_eq!(Node::of_line(&node.line("k", Time::ZERO)), Some(("k", node.clone())));
+        }
+        assert!(of(200, Kind::SoftNotFound).fault().is_some_and(|fault| fault.starts_with("200 OK, but")));
     }
 
     #[test]
