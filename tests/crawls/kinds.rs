@@ -92,6 +92,51 @@ fn too_little_coverage_is_an_exit_code_and_every_kind_can_be_listed() {
     }
 }
 
+/// Exit code and standard output of a command line.
+fn said(site: &Site, line: &str) -> (Option<i32>, Vec<u8>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let command = command.args(line.split(' ')).current_dir(site.crawl.dir.path());
+    let output = command.output().unwrap();
+    (output.status.code(), output.stdout)
+}
+
+#[test]
+fn readers_leave_other_kinds_out_unless_they_are_asked_for() {
+    let site = site(walled(8), "{}");
+    site.crawl.run(&[]).expect(0, &[]);
+    for asked in [
+        "extract --select title --kind all",
+        "duplicates --kind all",
+        "follow --kind all",
+        "export urls --kind all",
+        "export links --kind all",
+        "export graph --kind all",
+        "export wet --kind all",
+        "export wat --kind all",
+        "export warc --kind all",
+        "export wacz --kind all",
+        "export cdxj --kind all",
+        "export index --kind all",
+        "export manifest --kind all",
+    ] {
+        let (usual, _) = asked.split_once(" --kind").unwrap();
+        let ((code, without), (asked_code, with)) =
+            (said(&site, &format!("{usual} --dir crawl")), said(&site, &format!("{asked} --dir crawl")));
+        assert_eq!((code, asked_code), (Some(0), Some(0)), "{asked}");
+        // these have every URL, or count groups and hosts
+        let shows_all = ["export urls", "duplicates", "export graph", "export manifest"].contains(&usual);
+        assert!(shows_all || without.len() < with.len(), "{asked}: {} of {} bytes", without.len(), with.len());
+        assert!(!shows_all || without.len() <= with.len(), "{asked}: {} of {} bytes", without.len(), with.len());
+    }
+    for (line, code) in [
+        ("report coverage --min-coverage 1 --dir crawl", 0),
+        ("report coverage --min-coverage 99.9 --dir crawl", 1),
+        ("crawl --seeds seeds.txt --config crawler.toml --dir crawl --min-coverage 99.9", 1),
+    ] {
+        assert_eq!(said(&site, line).0, Some(code), "{line}");
+    }
+}
+
 #[test]
 fn a_wall_that_ends_hides_nothing_in_the_end() {
     let end = SystemClock::new().now() + Duration::from_secs(8);
