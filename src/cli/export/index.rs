@@ -42,7 +42,7 @@ const fn optional(name: &'static str, holds: Type) -> SchemaColumn {
 }
 
 /// The columns.
-const COLUMNS: [SchemaColumn; 32] = [
+const COLUMNS: [SchemaColumn; 33] = [
     required("url_surtkey", Type::Text),
     required("url", Type::Text),
     required("url_host_name", Type::Text),
@@ -75,6 +75,8 @@ const COLUMNS: [SchemaColumn; 32] = [
     required("warc_segment", Type::Text),
     required("crawl", Type::Text),
     required("subset", Type::Text),
+    // beyond that schema
+    optional("kind", Type::Text),
 ];
 
 #[derive(Debug, Args)]
@@ -86,7 +88,8 @@ fetch_status, fetch_redirect, content_digest (SHA-1 in Base32), content_mime_typ
 content_mime_detected is empty: this crawler does not look at bodies for it. warc_segment is the directory of the \
 value file, crawl the name of the crawl directory or --name, subset is warc (status 200), crawldiagnostics (others) or \
 robotstxt. Rows are in the order of the archive. The record is the one that has the content, also if that belongs to \
-another page or version; after a 304, fetch_status is its status.
+another page or version; after a 304, fetch_status is its status. The last column, kind, is beyond that schema: content, or what came in its \
+place.
 
 Examples:
   crawler export index --output index.parquet
@@ -190,6 +193,7 @@ impl IndexArgs {
             Value::Text(segment),
             text(crawl),
             text(subset),
+            Value::from(entry.kind_text().map(str::to_owned)),
         ]);
         Ok(row)
     }

@@ -20,9 +20,11 @@ use crate::cli::exit::{Exit, UsageError};
 use crate::cli::origin_files::OriginFiles;
 use crate::cli::preferences::stated;
 use crate::cli::reservations::Reservations;
+use crate::cli::selection::KindChoice;
 use crate::signature::{Jwk, SigningKey};
 use crate::text::escape::{Escaped, json_line};
 use crate::text::figures::iso_ms;
+use crate::web::kind::Kind;
 
 /// Bytes of a line that is checked.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -61,6 +63,8 @@ struct Line<'a> {
     url: &'a str,
     time: String,
     status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
     #[serde(skip_serializing_if = "str::is_empty")]
     mime: &'a str,
     digest: String,
@@ -141,7 +145,8 @@ impl ManifestArgs {
         let robots = OriginFiles::new("/robots.txt", |_, _, entry| {
             Ok(RobotsInEffect { time: iso_ms(entry.time), status: entry.status, digest: digest(&entry) })
         });
-        self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
+        let selection = self.common.selection(KindChoice::All);
+        selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
             match line(archive, &entry, &robots, &reservations) {
                 Ok(line) => {
                     sealed.take(line.as_bytes());
@@ -175,6 +180,7 @@ fn line(
         url: &entry.url,
         time: iso_ms(entry.time),
         status: entry.status,
+        kind: entry.kind,
         mime: &entry.mime,
         digest: digest(entry),
         file: place.file,
