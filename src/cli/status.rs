@@ -200,7 +200,9 @@ pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
     let now = SystemClock::new().now();
     let left = left(dir, false)?.map(|left| left.with_resting_hosts(live.figures.gauges.resting.as_ref(), now));
     let report = StatusReport::live(live, stored.map(|stored| stored.updated));
-    let report = StatusReport { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..report };
+    let coverage = coverage::at_the_end(dir);
+    let report =
+        StatusReport { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), coverage: coverage.as_ref(), ..report };
     Ok(text(&report, dir, now))
 }
 

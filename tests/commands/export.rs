@@ -137,7 +137,7 @@ fn selected_pages_come_as_one_warc_file_of_whole_exchanges() {
         assert_eq!(fs::read(site.path("some.warc.gz")).unwrap()[..2], [0x1f, 0x8b], "{compression}");
         assert_eq!(records[0].kind(), "warcinfo");
         let info = String::from_utf8_lossy(&records[0].block).into_owned();
-        assert!(info.contains("selection: --status 200 --mime text/*; the newest"), "{info}");
+        assert!(info.contains("selection: --status 200 --mime text/* --kind unrefused; the newest"), "{info}");
         let exchanges: Vec<_> = records[1..].chunks(3).collect();
         for exchange in &exchanges {
             let kinds: Vec<_> = exchange.iter().map(Record::kind).collect();

@@ -11,7 +11,12 @@ use crate::web::mime;
 
 /// Bytes of text beyond which a page of success is content, whatever its markup has, unless its head or its title say
 /// otherwise.
-const TEXT_OF_CONTENT: usize = 1_200;
+const TEXT_OF_CONTENT: usize = 850;
+/// Bytes of text likewise where most of it may be menus.
+const TEXT_WITH_MENUS: usize = 2_400;
+/// Bytes of what is no menu in such a page, and of an entry of a menu.
+const TEXT_BESIDE_MENUS: usize = 700;
+const ENTRY_BYTES: usize = 12;
 /// Bytes of a message in an answer that is no page.
 const BYTES_OF_MESSAGE: usize = 600;
 /// Bytes of a page in which its title begins.
@@ -63,8 +68,11 @@ impl Kinds {
 
 /// False for what is content by its head, its title and the length of its text.
 fn may_be_other<B: AsRef<[u8]>>(rules: &Rules, answer: &Answer<'_, B>, content_type: Option<&str>) -> bool {
-    if !(200..300).contains(&answer.status) {
-        return answer.status >= 300;
+    match answer.status {
+        200..=299 => {}
+        // they say themselves that there is nothing, whatever page they come with
+        404 | 410 => return rules.telling_heads.iter().any(|condition| head_holds(answer, condition)),
+        status => return status >= 300,
     }
     if rules.telling_heads.iter().any(|condition| head_holds(answer, condition)) {
         return true;
@@ -77,7 +85,7 @@ fn may_be_other<B: AsRef<[u8]>>(rules: &Rules, answer: &Answer<'_, B>, content_t
         _ => return false,
     }
     let start = &answer.body[..answer.body.len().min(RESTRICTED_WITHIN)];
-    answer.text_bytes.is_none_or(|bytes| bytes <= TEXT_OF_CONTENT)
+    answer.text_bytes.is_none_or(|bytes| bytes <= TEXT_OF_CONTENT || is_mostly_menus(bytes, start))
         || raw_title(answer.body).is_some_and(|title| rules.telling_titles.is_any_in(&title))
         || memchr::memmem::find(start, RESTRICTED).is_some()
 }
@@ -146,6 +154,7 @@ impl<'a, B: AsRef<[u8]>> Close<'a, B> {
             let phrase = match condition {
                 Condition::Title(list) => self.titles[*list],
                 Condition::Heading(list) => self.headings[*list],
+                Condition::Line { title, heading } => self.titles[*title].or(self.headings[*heading]),
                 Condition::Text(list) => self.texts[*list],
                 _ => None,
             };
@@ -162,9 +171,12 @@ impl<'a, B: AsRef<[u8]>> Close<'a, B> {
             Condition::Url(expression) => expression.is_match(self.answer.url),
             Condition::Title(list) => self.titles[*list].is_some(),
             Condition::Heading(list) => self.headings[*list].is_some(),
+            Condition::Line { title, heading } => self.titles[*title].or(self.headings[*heading]).is_some(),
             Condition::Text(list) => self.texts[*list].is_some(),
             Condition::TextLike(expression) => expression.is_match(&self.page.text),
             Condition::TextMax(most) => self.page.text_bytes <= *most,
+            Condition::ProseMax(most) => self.page.prose_bytes <= *most,
+            Condition::ProseMin(least) => self.page.prose_bytes >= *least,
             Condition::LinksMax(most) => self.page.links <= *most,
             Condition::ScriptsMin(least) => self.page.scripts >= *least,
             Condition::Password(has) => self.page.has_password == *has,
@@ -182,6 +194,12 @@ fn head_holds<B: AsRef<[u8]>>(answer: &Answer<'_, B>, condition: &HeadCondition)
             headers::named(answer.headers, "set-cookie").any(|cookie| cookie.starts_with(start.as_bytes()))
         }
     }
+}
+
+/// True for a page with so many anchors that most of its text is theirs.
+fn is_mostly_menus(text_bytes: usize, start: &[u8]) -> bool {
+    let menus = || memchr::memmem::find_iter(start, b"<a ").count() * ENTRY_BYTES;
+    text_bytes <= TEXT_WITH_MENUS && text_bytes <= TEXT_BESIDE_MENUS + menus()
 }
 
 /// Returns the text between the tags of the first title, as it is written, where it begins early.

@@ -26,6 +26,8 @@ pub struct Page {
     pub text: String,
     /// Bytes of all of its text.
     pub text_bytes: usize,
+    /// Bytes of its text outside of anchors: menus are not counted.
+    pub prose_bytes: usize,
     /// The number of its anchors that lead to another page.
     pub links: usize,
     /// The number of its scripts.
@@ -98,6 +100,7 @@ struct Reader {
     heading: Line,
     text: Line,
     is_in_heading: bool,
+    is_in_link: bool,
     /// Open elements of examples, which are not what the page is.
     examples: usize,
     scratch: String,
@@ -118,6 +121,9 @@ impl Reader {
     fn take_text(&mut self, piece: &[u8]) {
         let piece_bytes = piece.trim_ascii().len();
         self.page.text_bytes += piece_bytes;
+        if !self.is_in_link {
+            self.page.prose_bytes += piece_bytes;
+        }
         if piece_bytes == 0 {
             self.text.part();
         } else if self.examples == 0 {
@@ -132,12 +138,13 @@ impl Reader {
 
     fn take_tag(&mut self, tag: Tag<'_>, tags: &mut Tags<'_>) {
         match tag.name.first().map(u8::to_ascii_lowercase) {
-            Some(b'a') if tag.is_start && tag.name.len() == 1 => {
+            Some(b'a') if tag.name.len() == 1 => {
+                self.is_in_link = tag.is_start;
                 let mut leads = false;
                 tags.attributes(|attribute| {
                     leads |= attribute.name.eq_ignore_ascii_case(b"href") && leads_away(attribute.value)
                 });
-                self.page.links += usize::from(leads);
+                self.page.links += usize::from(tag.is_start && leads);
             }
             Some(b'h') if is(tag, b"h1") || is(tag, b"h2") => {
                 self.is_in_heading = tag.is_start && self.heading.text.is_empty();
@@ -227,6 +234,7 @@ mod tests {
         assert_eq!((&*page.title, &*page.heading), ("it's <a>", "one t wo"));
         assert_eq!(page.text, "one t wo no three four");
         assert_eq!((page.links, page.scripts, page.has_password), (1, 1, true));
+        assert_eq!((page.text_bytes, page.prose_bytes), (29, 18));
         assert_eq!(Page::read(b"<title>gr\xfcn</title>", None).title, "gr\u{fc}n");
         assert_eq!(Page::read(&b"<p>a</p>".repeat(2_000), None).text_bytes, TEXT_BYTES_MAX);
     }

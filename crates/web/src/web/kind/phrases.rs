@@ -9,6 +9,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 /// Bytes of a gap.
 const GAP_BYTES: usize = 80;
+/// Bytes of a phrase that are looked up fastest: more of them cost memory.
+const DENSE_DEPTH: usize = 3;
 /// The mark of a gap.
 const GAP: &str = " * ";
 
@@ -78,8 +80,11 @@ impl Phrases {
     fn found<'a>(&'a self, text: &str) -> impl Iterator<Item = (&'a Phrase, usize)> {
         let automaton = self.automaton.get_or_init(|| {
             let texts = self.phrases.iter().map(|phrase| &phrase.text);
-            let made =
-                AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA)).build(texts);
+            let made = AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .dense_depth(DENSE_DEPTH)
+                .kind(Some(AhoCorasickKind::ContiguousNFA))
+                .build(texts);
             made.expect("an automaton has room for far more phrases than rules can have")
         });
         automaton.find_overlapping_iter(text).map(|found| (&self.phrases[found.pattern().as_usize()], found.end()))

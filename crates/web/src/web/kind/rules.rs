@@ -53,6 +53,8 @@ pub struct SignalRule {
     pub title: Vec<String>,
     /// Phrases, of which one is in the first heading.
     pub heading: Vec<String>,
+    /// Phrases, of which one is in the title or in the first heading.
+    pub line: Vec<String>,
     /// Phrases, of which one is in the text.
     pub text: Vec<String>,
     /// Phrases, of which one is in the markup.
@@ -61,6 +63,10 @@ pub struct SignalRule {
     pub text_like: Option<String>,
     /// Bytes of text, at most.
     pub text_max: Option<usize>,
+    /// Bytes of text outside of anchors, at most.
+    pub prose_max: Option<usize>,
+    /// Bytes of text outside of anchors, at least.
+    pub prose_min: Option<usize>,
     /// Links, at most.
     pub links_max: Option<usize>,
     /// Scripts, at least.
@@ -147,9 +153,16 @@ pub(super) enum Condition {
     /// The number of a list of phrases, as for the two that follow.
     Title(usize),
     Heading(usize),
+    /// A list of titles and the same one of headings.
+    Line {
+        title: usize,
+        heading: usize,
+    },
     Text(usize),
     TextLike(Expression),
     TextMax(usize),
+    ProseMax(usize),
+    ProseMin(usize),
     LinksMax(usize),
     ScriptsMin(usize),
     Password(bool),
@@ -260,11 +273,16 @@ impl Rules {
             conditions.push(Condition::Status(signal.status.clone()));
         }
         conditions.extend(signal.text_max.map(Condition::TextMax));
+        conditions.extend(signal.prose_max.map(Condition::ProseMax));
+        conditions.extend(signal.prose_min.map(Condition::ProseMin));
         conditions.extend(signal.links_max.map(Condition::LinksMax));
         conditions.extend(signal.scripts_min.map(Condition::ScriptsMin));
         conditions.extend(signal.password.map(Condition::Password));
         conditions.extend(self.titles.take(&signal.title).map(Condition::Title));
         conditions.extend(self.headings.take(&signal.heading).map(Condition::Heading));
+        if let Some((title, heading)) = self.titles.take(&signal.line).zip(self.headings.take(&signal.line)) {
+            conditions.push(Condition::Line { title, heading });
+        }
         conditions.extend(self.texts.take(&signal.text).map(Condition::Text));
         conditions.extend(signal.url.as_deref().map(Expression::new).map(Condition::Url));
         conditions.extend(signal.text_like.as_deref().map(Expression::new).map(Condition::TextLike));
@@ -291,9 +309,12 @@ impl fmt::Display for Condition {
             Condition::Url(expression) => write!(f, "URL {expression}"),
             Condition::Title(_) => f.write_str("title"),
             Condition::Heading(_) => f.write_str("heading"),
+            Condition::Line { .. } => f.write_str("title or heading"),
             Condition::Text(_) => f.write_str("text"),
             Condition::TextLike(expression) => write!(f, "text like {expression}"),
             Condition::TextMax(most) => write!(f, "at most {most} bytes of text"),
+            Condition::ProseMax(most) => write!(f, "at most {most} bytes of text outside of links"),
+            Condition::ProseMin(least) => write!(f, "at least {least} bytes of text outside of links"),
             Condition::LinksMax(most) => write!(f, "at most {most} links"),
             Condition::ScriptsMin(least) => write!(f, "at least {least} scripts"),
             Condition::Password(true) => f.write_str("a field for a password"),
