@@ -94,7 +94,7 @@ kinds! {
     Robots "robots" Notice "Linked URLs that robots.txt excludes"
         "URLs that are linked to and that robots.txt forbids to fetch."
     Withheld "withheld" Notice "Linked URLs that were not shown to the crawler"
-        "URLs that are linked to and answered with a challenge, a block, a wall or a demand of payment; what visitors get is not known."
+        "Linked URLs that answer the crawler with a challenge, a wall or a demand of payment; visitors may get more."
     Orphan "orphan" Warning "Orphans"
         "Pages of a sitemap that no other page links to."
     Sitemap "sitemap" Warning "Sitemap entries that fail"
