@@ -88,8 +88,8 @@ fetch_status, fetch_redirect, content_digest (SHA-1 in Base32), content_mime_typ
 content_mime_detected is empty: this crawler does not look at bodies for it. warc_segment is the directory of the \
 value file, crawl the name of the crawl directory or --name, subset is warc (status 200), crawldiagnostics (others) or \
 robotstxt. Rows are in the order of the archive. The record is the one that has the content, also if that belongs to \
-another page or version; after a 304, fetch_status is its status. The last column, kind, is beyond that schema: content, or \
-what came in its place.
+another page or version; after a 304, fetch_status is its status. The last column, kind, is beyond that schema: \
+content, or what came in its place.
 
 Examples:
   crawler export index --output index.parquet
