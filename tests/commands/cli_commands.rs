@@ -145,7 +145,7 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("export manifest --check manifest.jsonl", "signed by the key"),
         ("export wacz --key sealing/key.pem --output signed.wacz", ""),
         ("export links", "\tfollow\t"),
-        ("export graph --output graph", ""),
+        ("export graph --output graph --kind all", ""),
         ("duplicates", ""),
         ("duplicates --similarity 0.9 --whole --memory 1MiB --jsonl --prefix SEED --status 200 --mime text/*", ""),
         ("duplicates --since 2020-01-01 --until 2199-12-31 --robots --directive noindex", ""),

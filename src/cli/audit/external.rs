@@ -196,6 +196,8 @@ fn settings(own: &Config, strip_query_params: &[String]) -> Config {
     (config.robots.sitemaps, config.robots.cache) = (false, own.robots.cache);
     (config.budget.pages_per_host, config.budget.pages_per_domain) = (None, None);
 
+    // a server that refuses is not asked until it gives in, and its other pages are checked all the same
+    config.kinds.retries.0.clear();
     // a host that is gone is known to be so before the check ends
     config.politeness.give_up = own.politeness.give_up.min(GIVE_UP);
     config.politeness.linger = own.politeness.linger.max(2 * GIVE_UP);
