@@ -13,7 +13,7 @@
 //! lower case, each once; `index`, `follow` and `all` say nothing and are left out. Preferences ([`Preferences`]) are
 //! those of the answer and of the robots.txt of its origin together, as they were when the page was fetched. So are
 //! licences: `License` lines of robots.txt (RSL), links with `rel=license` of the header and the page, and `tdm-policy`
-//! of both (TDMRep). The price is what the answer asks for ([`price`](super::price)).
+//! of both (TDMRep). The price is what the answer asks for (`web::price`).
 
 use super::charset;
 use super::directives::{RobotsDirectives, WITH_VALUE, said_by_x_robots_tag};
