@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::{Found, Hop, Judged, Version};
+use super::model::{Found, Hop, Version};
 use crate::container::{KeyRecord, Reader};
 use crate::contract::listed::format_of;
 use crate::dirs::Archives;
@@ -167,7 +167,7 @@ impl Archive {
             record: record.offset,
             truncated: record.truncated,
             rendered: record.is_rendered,
-            judged: reader.judged(record)?.map(Judged::from),
+            judged: reader.judged(record)?,
         })
     }
 

@@ -9,7 +9,7 @@ use crate::clock::Time;
 use crate::outcome::Reason;
 use crate::record::{Doing, Finish};
 use crate::text::figures::iso_ms;
-use crate::web::kind::{self, Kind};
+use crate::web::kind::Judged;
 
 /// Everything that a crawl knows of a URL.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -371,23 +371,6 @@ pub struct Version {
     /// Its kind, where it is no content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
-}
-
-/// The kind of an answer that is no content, and why it is taken for that.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Judged {
-    /// The kind.
-    pub kind: Kind,
-    /// The rule that says so.
-    pub by: String,
-    /// The signals that it met.
-    pub evidence: Vec<String>,
-}
-
-impl From<kind::Judged> for Judged {
-    fn from(kind::Judged { kind, by, evidence }: kind::Judged) -> Self {
-        Judged { kind, by, evidence }
-    }
 }
 
 /// The way in which a URL was found.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::model::{DomainInRound, Explanation, Host, Judged, Queue, Recrawl, Skipped, Version};
+use super::model::{DomainInRound, Explanation, Host, Queue, Recrawl, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
 use crate::contract::Answered;
@@ -13,6 +13,7 @@ use crate::crawl::options::retries;
 use crate::outcome::{Failure, NO_ADDRESS_ALLOWED, Reason, Verdict, code_text, status_text};
 use crate::record::{Doing, ReadLine};
 use crate::text::figures::{count, date, fraction, size, span};
+use crate::web::kind::Judged;
 
 /// Facts that the verdict needs beside the explanation.
 pub(super) struct Facts<'a> {
@@ -107,7 +108,7 @@ fn fetched(told: &Explanation, newest: &Version) -> String {
 /// A kind with its evidence, in words.
 fn kind_text(judged: &Judged) -> String {
     let article = if judged.kind.text().starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    format!("{article} {} ({}: {})", judged.kind, judged.by, judged.evidence.join(", "))
+    format!("{article} {judged}")
 }
 
 /// Says when a page that was fetched is visited next.

@@ -1,6 +1,6 @@
 //! The kind of an answer: judged when it comes, and known when it is read from the archive again.
 //!
-//! What is stored was judged by the rules of its day. Those of today are never asked about it, so that a replay finds
+//! A stored answer was judged by the rules of its day. Those of today are never asked about it, so that a replay finds
 //! what was found before.
 
 use super::{ERROR_PAGE_BYTES, ProcessOptions};

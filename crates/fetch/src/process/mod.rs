@@ -232,8 +232,11 @@ impl Processor {
     }
 
     fn read_price(&mut self, response: &Response, stated: &mut Statements) {
-        let body = if response.status == 402 { response.body.as_slice() } else { &[] };
-        let decoded = self.finder.decoder.decode(response.content_encoding().as_deref(), body, ERROR_PAGE_BYTES);
+        if response.status != 402 {
+            return stated.add_price(response.status, &response.headers, &[]);
+        }
+        let coding = response.content_encoding();
+        let decoded = self.finder.decoder.decode(coding.as_deref(), &response.body, ERROR_PAGE_BYTES);
         stated.add_price(response.status, &response.headers, &decoded.bytes);
     }
 

@@ -93,8 +93,7 @@ impl Kind {
 
     /// True if a page may be behind it that others get, or that is there at another time.
     pub fn hides_page(self) -> bool {
-        use Kind::{Age, Block, Challenge, Consent, Geo, Login, Payment, RateLimit};
-        matches!(self, Challenge | Block | RateLimit | Login | Consent | Payment | Geo | Age)
+        self.is_refusal() || matches!(self, Kind::Login | Kind::Consent | Kind::Payment | Kind::Geo | Kind::Age)
     }
 
     /// True for what a server gives to those that it takes for robots, or for too fast, whatever they ask for.
@@ -124,7 +123,7 @@ impl fmt::Display for Kind {
 }
 
 /// A kind with the rule that says so, and the signals that it met.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judged {
     /// The kind.
     pub kind: Kind,
