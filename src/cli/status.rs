@@ -126,6 +126,38 @@ impl<'a> StatusReport<'a> {
     }
 }
 
+/// Facts that are computed beside the figures.
+struct Beside {
+    ceiling: Option<Ceiling>,
+    left: Option<Left>,
+    coverage: Option<Coverage>,
+}
+
+impl Beside {
+    /// Those of `report`, of the crawl in `dir` whose settings are in `home`. The time left is computed if it does
+    /// not take long, or is `wanted` anyhow.
+    fn of(
+        dir: &Path,
+        disk: &Disk,
+        home: &Path,
+        report: &StatusReport<'_>,
+        wanted: bool,
+        now: Time,
+    ) -> anyhow::Result<Beside> {
+        let resting = report.snapshot.gauges.resting.as_ref();
+        Ok(Beside {
+            ceiling: Ceiling::of_crawl(disk, home)?,
+            left: left(dir, wanted)?.map(|left| left.with_resting_hosts(resting, now)),
+            coverage: coverage::at_the_end(dir),
+        })
+    }
+
+    fn add_to<'a>(&'a self, report: StatusReport<'a>) -> StatusReport<'a> {
+        let Beside { ceiling, left, coverage } = self;
+        StatusReport { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), coverage: coverage.as_ref(), ..report }
+    }
+}
+
 impl StatusArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         let dir = &self.dir.dir;
@@ -157,20 +189,15 @@ impl StatusArgs {
                 return Ok(Exit::Done);
             }
         };
-        let ceiling = Ceiling::of_crawl(&disk, dirs.home())?;
         let now = SystemClock::new().now();
-        let left =
-            left(dir, self.estimate)?.map(|left| left.with_resting_hosts(report.snapshot.gauges.resting.as_ref(), now));
-        let report =
-            StatusReport { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), shards: rows.as_deref(), ..report };
-        let coverage = coverage::at_the_end(dir);
-        let report = StatusReport { coverage: coverage.as_ref(), ..report };
+        let beside = Beside::of(dir, &disk, dirs.home(), &report, self.estimate, now)?;
+        let report = StatusReport { shards: rows.as_deref(), ..beside.add_to(report) };
         if self.json {
             writeln!(out, "{}", json_line(&report)?)?;
         } else {
             out.write_all(text(&report, dir, now).as_bytes())?;
             out.write_all(rows.as_deref().map_or(String::new(), |rows| shards::text(rows, now)).as_bytes())?;
-            if let Some(ceiling) = ceiling.as_ref().filter(|_| self.memory) {
+            if let Some(ceiling) = report.memory_ceiling.filter(|_| self.memory) {
                 out.write_all(parts(ceiling).as_bytes())?;
             }
         }
@@ -196,13 +223,10 @@ fn ended(dir: &Path) -> String {
 pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
     let disk = Disk::real();
     let stored = CrawlDirs::open(&disk, dir)?.snapshot(&disk)?;
-    let ceiling = Ceiling::of_crawl(&disk, dir)?;
     let now = SystemClock::new().now();
-    let left = left(dir, false)?.map(|left| left.with_resting_hosts(live.figures.gauges.resting.as_ref(), now));
     let report = StatusReport::live(live, stored.map(|stored| stored.updated));
-    let coverage = coverage::at_the_end(dir);
-    let report =
-        StatusReport { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), coverage: coverage.as_ref(), ..report };
+    let beside = Beside::of(dir, &disk, dir, &report, false, now)?;
+    let report = beside.add_to(report);
     Ok(text(&report, dir, now))
 }
 
