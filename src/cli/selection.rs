@@ -9,7 +9,7 @@ use super::archive::{Archive, Damage, Entry};
 use super::compare::as_of;
 use super::preferences::{Conditions, StatementFilter};
 use crate::clock::Time;
-use crate::disk::sorter::{Sorted, Sorter};
+use crate::disk::sorter::{Members, Sorter};
 use crate::text::figures::counted;
 use crate::warc::parse_date;
 use crate::web::kind::Kind;
@@ -255,7 +255,7 @@ impl Selection {
     /// gone by now. With `--until` it is the newest of that time. It takes two passes over the keys; what the first one
     /// finds is that some are older versions.
     pub(super) fn entries<'a>(&'a self, archive: &'a dyn Archive, all: bool) -> anyhow::Result<Selected<'a>> {
-        let older = if all { None } else { Some(Older::of(archive, self.until)?) };
+        let older = if all { None } else { Some(older(archive, self.until)?) };
         let (entries, statements) = (archive.entries(), self.statements());
         let left_out = LeftOut::default();
         Ok(Selected { selection: self, archive, entries, older, statements, left_out })
@@ -277,7 +277,7 @@ pub(super) struct Selected<'a> {
     archive: &'a dyn Archive,
     entries: Box<dyn Iterator<Item = anyhow::Result<Entry>> + 'a>,
     /// Versions that are left out, where only the newest are wanted.
-    older: Option<Older>,
+    older: Option<Members>,
     statements: Option<StatementFilter>,
     left_out: LeftOut,
 }
@@ -295,7 +295,8 @@ impl Selected<'_> {
         for entry in self.entries.by_ref() {
             match entry {
                 Ok(entry) => {
-                    let is_old = self.older.as_mut().map_or(Ok(false), |older| older.has(entry.handle))?;
+                    let handle = entry.handle.to_be_bytes();
+                    let is_old = self.older.as_mut().map_or(Ok(false), |older| older.has(&handle))?;
                     if is_old || !self.selection.wants_otherwise(&entry) {
                         continue;
                     }
@@ -362,39 +363,16 @@ fn mime_fits(wanted: &str, mime: &str) -> bool {
 
 /// Handles of entries that a later one names as its version before, in the order of the archive; what came after a
 /// moment makes nothing old.
-struct Older {
-    handles: Sorted,
-    next: Option<u64>,
-}
-
-impl Older {
-    fn of(archive: &dyn Archive, until: Option<Time>) -> anyhow::Result<Self> {
-        let mut sorter = Sorter::new(OLDER_MEMORY);
-        for entry in archive.entries() {
-            if let Ok(Entry { previous: Some(previous), time, .. }) = entry
-                && until.is_none_or(|until| time <= until)
-            {
-                sorter.push(&previous.to_be_bytes())?;
-            }
+fn older(archive: &dyn Archive, until: Option<Time>) -> anyhow::Result<Members> {
+    let mut sorter = Sorter::new(OLDER_MEMORY);
+    for entry in archive.entries() {
+        if let Ok(Entry { previous: Some(previous), time, .. }) = entry
+            && until.is_none_or(|until| time <= until)
+        {
+            sorter.push(&previous.to_be_bytes())?;
         }
-        let mut older = Older { handles: sorter.finish()?, next: None };
-        older.advance()?;
-        Ok(older)
     }
-
-    fn advance(&mut self) -> anyhow::Result<()> {
-        let handle = self.handles.next()?.and_then(|bytes| bytes.try_into().ok());
-        self.next = handle.map(u64::from_be_bytes);
-        Ok(())
-    }
-
-    /// Returns whether `handle`, which is greater than the one asked for before, is of an older version.
-    fn has(&mut self, handle: u64) -> anyhow::Result<bool> {
-        while self.next.is_some_and(|next| next < handle) {
-            self.advance()?;
-        }
-        Ok(self.next == Some(handle))
-    }
+    Ok(Members::of(sorter.finish()?)?)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::page::{self, Facts};
 use super::{codes, sample::Sampler, tree::Tree};
 use crate::archive::{Answer, Archive, Error, History, Page, Result, StoredList};
 use crate::clock::Time;
-use crate::disk::sorter::{Sorted, Sorter};
+use crate::disk::sorter::{Members, Sorter};
 use crate::fingerprint::Fingerprinter;
 use crate::web::html::{
     Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
@@ -113,7 +113,6 @@ impl<'a> Gatherer<'a> {
     pub(super) fn read(&mut self, faulty: &mut dyn FnMut(Error)) -> Result<()> {
         let archive = self.archive;
         let mut older = older(archive)?;
-        let mut next = next_place(&mut older)?;
         for page in archive.pages() {
             let page = match page {
                 Ok(page) => page,
@@ -122,11 +121,7 @@ impl<'a> Gatherer<'a> {
                     continue;
                 }
             };
-            let place = place(&page, page.parts().2.offset);
-            while next.is_some_and(|next| next < place) {
-                next = next_place(&mut older)?;
-            }
-            if next == Some(place) {
+            if older.has(&place(&page, page.parts().2.offset))? {
                 continue;
             }
             match self.page(&page) {
@@ -391,27 +386,22 @@ impl<'a> Gatherer<'a> {
 }
 
 /// The place of a record in the order of the archive.
-fn place(page: &Page, offset: u64) -> (u64, u64) {
-    (page.parts().1 as u64, offset)
+fn place(page: &Page, offset: u64) -> Vec<u8> {
+    let shard = page.parts().1 as u64;
+    [shard.to_be_bytes(), offset.to_be_bytes()].concat()
 }
 
 /// The places of the versions that a later one names as the one before it.
-fn older(archive: &Archive) -> Result<Sorted> {
+fn older(archive: &Archive) -> Result<Members> {
     let mut sorter = Sorter::new(OLDER_MEMORY);
     for page in archive.pages() {
         // damage is reported when the pages are read
         let Ok(page) = page else { continue };
         if let Some(previous) = page.parts().2.previous {
-            let (shard, offset) = place(&page, previous);
-            sorter.push(&[shard.to_be_bytes(), offset.to_be_bytes()].concat())?;
+            sorter.push(&place(&page, previous))?;
         }
     }
-    Ok(sorter.finish()?)
-}
-
-fn next_place(older: &mut Sorted) -> Result<Option<(u64, u64)>> {
-    let number = |bytes: &[u8]| u64::from_be_bytes(bytes.try_into().expect("a place is two numbers"));
-    Ok(older.next()?.map(|line| (number(&line[..8]), number(&line[8..]))))
+    Ok(Members::of(sorter.finish()?)?)
 }
 
 /// The time of what has none.

@@ -186,6 +186,40 @@ impl Sorted {
     }
 }
 
+/// Sorted lines of which it is asked in ascending order whether they are there.
+pub struct Members {
+    lines: Sorted,
+    /// The first line that is not smaller than what was asked for last.
+    next: Option<Vec<u8>>,
+}
+
+impl Members {
+    /// All lines of `lines`.
+    pub fn of(lines: Sorted) -> Result<Members> {
+        let mut members = Members { lines, next: Some(Vec::new()) };
+        members.advance()?;
+        Ok(members)
+    }
+
+    /// Returns whether `line`, which is not smaller than the one before, is there.
+    pub fn has(&mut self, line: &[u8]) -> Result<bool> {
+        while self.next.as_deref().is_some_and(|next| next < line) {
+            self.advance()?;
+        }
+        Ok(self.next.as_deref() == Some(line))
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        let mut room = self.next.take().unwrap_or_default();
+        self.next = self.lines.next()?.map(|line| {
+            room.clear();
+            room.extend_from_slice(line);
+            room
+        });
+        Ok(())
+    }
+}
+
 /// A merge of runs.
 pub struct Merge {
     file: File,
@@ -253,6 +287,18 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_are_found_in_ascending_order_however_often_they_are_there() {
+        let mut sorter = Sorter::new(0);
+        for line in ["d", "b", "b", "f"] {
+            sorter.push(line.as_bytes()).unwrap();
+        }
+        let mut members = Members::of(sorter.finish().unwrap()).unwrap();
+        let found = ["a", "b", "c", "d", "d", "e", "f", "g"].map(|line| members.has(line.as_bytes()).unwrap());
+        assert_eq!(found, [false, true, false, true, true, false, true, false]);
+        assert!(!Members::of(Sorter::new(0).finish().unwrap()).unwrap().has(b"a").unwrap());
+    }
 
     fn sorted(sorter: Sorter) -> Vec<Vec<u8>> {
         let mut sorted = sorter.finish().unwrap();

@@ -8,7 +8,7 @@ use super::Row;
 use crate::container::{KeyRecord, Reader};
 use crate::dirs::Archives;
 use crate::disk::Result;
-use crate::disk::sorter::Sorter;
+use crate::disk::sorter::{Members, Sorter};
 use crate::fingerprint::Fingerprint;
 use crate::record::origin_of;
 use crate::web::kind::Kind;
@@ -121,15 +121,10 @@ impl Answers {
                 older.push(&previous.to_be_bytes())?;
             }
         }
-        let mut older = older.finish()?;
-        let mut next = older.next()?.map(<[u8]>::to_vec);
+        let mut older = Members::of(older.finish()?)?;
         for record in reader.records() {
             let record = record?;
-            let offset = record.offset.to_be_bytes();
-            while next.as_deref().is_some_and(|next| next < &offset[..]) {
-                next = older.next()?.map(<[u8]>::to_vec);
-            }
-            let is_newest = next.as_deref() != Some(&offset[..]);
+            let is_newest = !older.has(&record.offset.to_be_bytes())?;
             // what a rendering or the crawl itself asks for is no URL of the crawl by that
             if is_newest && !record.robots && !record.of_rendering && !without.contains(&record.key) {
                 self.count(&record);
