@@ -30,12 +30,11 @@ const fn step(call: &'static str, file: &'static str) -> Step {
 }
 
 impl Step {
-    /// The last checkpoint is the one that it has to be after this step.
-    #[track_caller]
-    fn assert_committed(&self, site: &Site, last: u64) {
-        let found = last_checkpoint(site);
-        let expected = self.committed.map_or(found.clamp(last, last + 1), |committed| last + u64::from(committed));
-        assert_eq!(found, expected, "{} of {}", self.call, self.file);
+    /// True if the checkpoint that was `found` is the one that has to be the last after this step.
+    fn may_leave(&self, found: u64, last: u64) -> bool {
+        let made = found == last + 1;
+        let before = found == last;
+        self.committed.map_or(before || made, |committed| if committed { made } else { before })
     }
 }
 
@@ -74,6 +73,28 @@ fn run_with(site: &Site, last: u64, step: &Step, fault: &str) -> (Ended, Vec<Str
     (ended, calls)
 }
 
+/// Runs the crawler on the directory that was kept, with `fault` at `step` of the next checkpoint. The directory is
+/// sound, and its last checkpoint is the right one.
+///
+/// On a busy machine the next checkpoint may come before the next page, and the step belongs to one behind it: then it
+/// is tried again.
+#[track_caller]
+fn run_at(site: &Site, last: u64, step: &Step, fault: &str) -> (Ended, Vec<String>) {
+    let what = format!("{} of {}", step.call, step.file);
+    let mut found = Vec::new();
+    for _ in 0..10 {
+        restore(site);
+        let run = run_with(site, last, step, fault);
+        assert_sound(site, &what);
+        let now = last_checkpoint(site);
+        if step.may_leave(now, last) {
+            return run;
+        }
+        found.push(now);
+    }
+    panic!("{what}: the last checkpoint was {last} and is {found:?}");
+}
+
 /// The directory is sound as it is.
 #[track_caller]
 fn assert_sound(site: &Site, what: &str) {
@@ -107,12 +128,9 @@ fn c7_a_kill_at_any_step_of_a_checkpoint_leaves_the_one_before_fully_usable() {
         Step { committed: Some(true), ..step("unlink", "checkpoint.g{last}") },
     ];
     for step in &steps {
-        restore(&site);
         let what = format!("{} of {}", step.call, step.file);
-        let (ended, _) = run_with(&site, last, step, "signal=SIGKILL");
+        let (ended, _) = run_at(&site, last, step, "signal=SIGKILL");
         assert!(ended.code.is_none_or(|code| code == 137), "{what}: it was not killed: {ended:?}");
-        assert_sound(&site, &what);
-        step.assert_committed(&site, last);
         assert_goes_on(&site);
     }
 }
@@ -170,17 +188,14 @@ fn c4_a_failed_sync_of_any_file_is_not_tried_again_and_the_checkpoint_before_is_
         Step { committed: Some(true), ..step("fdatasync", "status.json.tmp") },
     ];
     for step in &steps {
-        restore(&site);
         let what = format!("{} of {}", step.call, step.file);
         // the next one would succeed: that is what Linux does after it has told of a failure once
-        let (ended, calls) = run_with(&site, last, step, "error=EIO");
+        let (ended, calls) = run_at(&site, last, step, "error=EIO");
         ended.expect(4, &["Input/output error"]);
         assert!(!ended.said.contains("panicked"), "{what}: {}", ended.said);
         let failed = calls.iter().position(|call| call.contains("INJECTED"));
         let failed = failed.unwrap_or_else(|| panic!("{what}: it did not come to that: {calls:?}"));
         assert_eq!(calls[failed + 1..], [""; 0], "{what}: synced again after {}", calls[failed]);
-        assert_sound(&site, &what);
-        step.assert_committed(&site, last);
         assert_goes_on(&site);
     }
 }
