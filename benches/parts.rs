@@ -248,6 +248,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         guard: AddressGuard::new(&[]),
         dedup: None,
         kinds: None,
+        asks_missing: false,
         kinds_without_links: Vec::new(),
         sites: None,
     }

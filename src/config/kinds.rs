@@ -27,6 +27,8 @@ section! {
     Kinds {
         /// True to judge answers.
         judge: bool = true,
+        /// True to ask each host for one URL that cannot exist, to know its soft 404s.
+        ask_missing: bool = false,
         /// Kinds of answers whose links are not followed.
         no_links: Vec<Kind> = vec![Kind::Challenge, Kind::Block, Kind::RateLimit, Kind::Parked],
         /// Attempts after the first, by kind; the host rests before each as after a 429.

@@ -18,6 +18,7 @@ use crate::engine::{DEPTHS_BYTES_MAX, SESSION_PARAMS_BYTES_MAX, WORKERS_START};
 use crate::fetch::{SMALL_BODY_BYTES, large_bodies};
 use crate::process::{LARGE_FINDINGS, SITEMAP_LINK_BYTES, SMALL_FINDINGS_BYTES};
 use crate::web::html::BYTES_PER_LINK;
+use crate::web::kind::HOSTS_BYTES_MAX;
 use crate::web::sitemap;
 
 const KIB: u64 = 1 << 10;
@@ -213,6 +214,9 @@ fn processing(config: &Config, requests: u64, cores: u64) -> Vec<Part> {
             cores * (body * (COPIES_OF_TEXT + COPIES_OF_BODY) + 2 * waiting)
         }),
         part("the one sitemap being read", "", 5 * sitemap::BYTES_MAX as u64),
+        part("what hosts say where a page is gone", "kinds.judge", {
+            if config.kinds.judge { HOSTS_BYTES_MAX } else { 0 }
+        }),
         part("links that wait for the engine", "fetch.workers, fetch.slow_workers, scope.max_links_per_page", {
             requests * SMALL_FINDINGS_BYTES as u64 + LARGE_FINDINGS as u64 * waiting
         }),

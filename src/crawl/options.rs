@@ -198,6 +198,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         guard,
         dedup: None,
         kinds: kinds(config)?,
+        asks_missing: config.kinds.judge && config.kinds.ask_missing,
         kinds_without_links: config.kinds.no_links.clone(),
         // it makes no requests
         sites: SiteTables::of(config, None)?.map(|tables| tables as Arc<dyn Sites>),

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::site::{RUSH, Site, kill};
+use crate::hosts::{Answer, Hosts};
+use crate::site::{Crawl, RUSH, Site, kill};
 use crawler::clock::{Clock, SystemClock};
 use crawler::simweb::{Expected, ExpectedPage, SimOptions};
 
@@ -149,4 +150,47 @@ fn a_wall_that_ends_hides_nothing_in_the_end() {
         assert_eq!(stored.get(url.as_str()), Some(&page.status), "{url}");
     }
     assert_eq!(reported(&site).0, truth(&expected));
+}
+
+#[test]
+fn soft_404s_are_known_by_what_a_host_says_of_urls_that_are_gone_or_cannot_exist() {
+    // words that no rule has
+    let nothing = |path: &str| format!("<title>Emporium</title><p>Nescio {path}.{}", " Redi ad initium.".repeat(90));
+    for ask in [true, false] {
+        let hosts = Hosts::start(2, move |asked| match (asked.host, &*asked.path) {
+            (_, "/robots.txt") => Answer::status(404),
+            (_, "/") => Answer::page("<title>Emporium</title><a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>"),
+            (_, "/a") => Answer::page(format!("<title>A</title><p>{}", "Merces bonae. ".repeat(100))),
+            // one host says itself of one page that it is gone
+            (2, "/b") => Answer { status: 404, ..Answer::page(nothing("/b")) },
+            (_, path) => Answer::page(nothing(path)),
+        });
+        let seeds = format!("{}\n{}\n", hosts.url(1, "/"), hosts.url(2, "/"));
+        let config = format!(
+            "[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}[fetch]\nworkers = 1\n[kinds]\n\
+             ask_missing = {ask}\n"
+        );
+        let crawl = Crawl::new(&seeds, &config);
+        crawl.run(&[]).expect(0, &[]);
+        let listed = |kind: &str| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+            let output = command.args(["list", "--kind", kind, "--dir"]).arg(crawl.path("crawl")).output().unwrap();
+            let mut urls: Vec<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+            urls.sort_unstable();
+            urls
+        };
+        let missing = |host: u8| hosts.url(host, crawler::web::kind::MISSING_PATH);
+        let mut expected = vec![hosts.url(2, "/c")];
+        if ask {
+            expected.extend([hosts.url(1, "/b"), hosts.url(1, "/c"), missing(1), missing(2)]);
+        }
+        expected.sort_unstable();
+        assert_eq!(listed("soft-404"), expected, "asked: {ask}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let output = command.args(["report", "coverage", "--dir"]).arg(crawl.path("crawl")).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let sentence = if ask { "4 of 8 known URLs are content" } else { "6 of 8 known URLs are content" };
+        assert!(said.contains(sentence), "asked: {ask}\n{said}");
+        assert_eq!(said.contains("URLs that cannot exist"), ask, "{said}");
+    }
 }

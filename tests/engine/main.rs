@@ -386,6 +386,7 @@ fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),
         kinds: None,
+        asks_missing: false,
         kinds_without_links: Vec::new(),
         sites: None,
     };

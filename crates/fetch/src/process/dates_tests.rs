@@ -38,6 +38,7 @@ fn options() -> ProcessOptions {
         guard: AddressGuard::new(&[]),
         dedup: None,
         kinds: None,
+        asks_missing: false,
         kinds_without_links: Vec::new(),
         sites: None,
     }

@@ -153,6 +153,12 @@ impl Finder {
                     self.name_licenses(origin, Naming { depth, hops }, rules.licenses(), scope, &mut findings);
                 }
                 findings.rules = Some(rules);
+                if self.options.asks_missing {
+                    self.name_missing(origin, Naming { depth, hops }, scope, &mut findings);
+                }
+            }
+            Purpose::Robots { origin, depth, hops } if self.options.asks_missing && is_error_of_client(response) => {
+                self.name_missing(origin, Naming { depth, hops }, scope, &mut findings);
             }
             Purpose::Page { .. } => findings.judged = judge_error(&self.options, &mut self.decoder, url, response),
             Purpose::Rendered { .. } | Purpose::Robots { .. } | Purpose::Login => {}
@@ -272,6 +278,11 @@ impl Finder {
         let content_type = response.content_type();
         charset::to_utf8(&decoded.bytes, charset::of_html(&decoded.bytes, content_type.as_deref())).into_owned()
     }
+}
+
+/// True for a host that has no robots.txt, or gives it to nobody.
+fn is_error_of_client(response: &Response) -> bool {
+    (400..500).contains(&response.status) && response.status != 429
 }
 
 /// True if links are looked for in an answer of `status`: a page came, whatever else the status says.

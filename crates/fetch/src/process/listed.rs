@@ -17,6 +17,7 @@ use crate::contract::{Findings, FoundLink, Response};
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
 use crate::web::html::{BYTES_PER_LINK, LinkKind};
+use crate::web::kind::MISSING_PATH;
 use crate::web::scope::Scope;
 use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item, Summary, Written};
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
@@ -57,6 +58,17 @@ impl Finder {
         findings.links.extend(list.links);
     }
 
+    /// The URL of an origin that cannot exist, whose answer shows what the host says where there is no page.
+    pub(super) fn name_missing(&self, origin: &str, naming: Naming<'_>, scope: &Scope, findings: &mut Findings) {
+        if !wants_pages(origin, naming, scope) {
+            return;
+        }
+        let origin = CanonicalUrl::parse(origin).ok();
+        if let Some(target) = origin.and_then(|origin| origin.join(MISSING_PATH).ok()) {
+            self.add_link(target, LinkKind::Embed, naming, scope, findings);
+        }
+    }
+
     /// The licences that a robots.txt names for an origin, on behalf of a URL at a depth, unless no page is wanted
     /// there.
     pub(super) fn name_licenses(
@@ -67,9 +79,7 @@ impl Finder {
         scope: &Scope,
         findings: &mut Findings,
     ) {
-        let is_of_requisites = scope.is_requisite(naming.hops.embeds_before_robots());
-        let has_pages = || CanonicalUrl::parse(origin).is_ok_and(|origin| scope.has_pages_at(&origin));
-        if is_of_requisites && !has_pages() {
+        if !wants_pages(origin, naming, scope) {
             return;
         }
         for target in licenses.split(", ").filter_map(|license| CanonicalUrl::parse(license).ok()) {
@@ -180,6 +190,12 @@ impl Finder {
         self.judge_address(target)?;
         scope.judge_sitemap(target, named_by, depth, 0)
     }
+}
+
+/// False for an origin that is asked for what pages elsewhere embed, and for nothing else.
+fn wants_pages(origin: &str, naming: Naming<'_>, scope: &Scope) -> bool {
+    !scope.is_requisite(naming.hops.embeds_before_robots())
+        || CanonicalUrl::parse(origin).is_ok_and(|origin| scope.has_pages_at(&origin))
 }
 
 /// Reads an answer of this format, one at a time: a sitemap takes far more memory than a page.

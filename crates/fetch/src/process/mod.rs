@@ -91,6 +91,8 @@ pub struct ProcessOptions {
     pub dedup: Option<Arc<DedupIndex>>,
     /// The rules by which an answer is known to be no content, where any are asked.
     pub kinds: Option<Arc<Kinds>>,
+    /// True if each host is asked for one URL that cannot exist.
+    pub asks_missing: bool,
     /// Kinds of answers whose links are not followed.
     pub kinds_without_links: Vec<Kind>,
     /// Sites that are fetched otherwise, if there are any: what was archived of them is read by their settings.

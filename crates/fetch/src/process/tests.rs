@@ -34,6 +34,7 @@ fn processor(text_digests: bool) -> Processor {
         guard: AddressGuard::new(&[]),
         dedup: None,
         kinds: None,
+        asks_missing: false,
         kinds_without_links: Vec::new(),
         sites: None,
     })

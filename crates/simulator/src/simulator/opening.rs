@@ -283,6 +283,7 @@ impl Machine {
             guard: AddressGuard::new(&[loopback]),
             dedup: None,
             kinds: None,
+            asks_missing: false,
             kinds_without_links: Vec::new(),
             sites: None,
         }

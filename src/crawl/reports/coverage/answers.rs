@@ -11,7 +11,7 @@ use crate::disk::Result;
 use crate::disk::sorter::{Members, Sorter};
 use crate::fingerprint::Fingerprint;
 use crate::record::origin_of;
-use crate::web::kind::Kind;
+use crate::web::kind::{Kind, is_missing_url};
 
 /// Memory for the places of older versions; beyond it they are sorted in a temporary file.
 const OLDER_MEMORY: usize = 16 << 20;
@@ -47,6 +47,8 @@ pub struct HostCoverage {
 pub(super) struct Answers {
     pub content: u64,
     pub redirects: u64,
+    /// Answers to URLs that cannot exist.
+    pub missing_urls: u64,
     pub classes: BTreeMap<Class, u64>,
     pub by_host: HashMap<String, HostCoverage>,
     pub hosts: Vec<HostCoverage>,
@@ -94,7 +96,7 @@ fn meaning(record: &KeyRecord) -> Meaning {
 impl Answers {
     /// URLs that have an answer.
     pub(super) fn urls(&self) -> u64 {
-        self.content + self.redirects + self.classes.values().sum::<u64>()
+        self.content + self.redirects + self.missing_urls + self.classes.values().sum::<u64>()
     }
 
     /// Counts a URL that waits, and has no page yet unless it `is_again`.
@@ -134,6 +136,10 @@ impl Answers {
     }
 
     fn count(&mut self, record: &KeyRecord) {
+        if is_missing_url(&record.url) {
+            self.missing_urls += 1;
+            return;
+        }
         let meaning = meaning(record);
         match meaning {
             Meaning::Content => self.content += 1,

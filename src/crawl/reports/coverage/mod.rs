@@ -160,6 +160,7 @@ impl Coverage {
         let known = answers.content + missing.iter().map(|row| row.urls).sum::<u64>();
         let mut uncounted = vec![
             row("redirects", answers.redirects, "list --status 3xx"),
+            row("URLs that cannot exist", answers.missing_urls, "kinds.ask_missing"),
             row("left out in the queue", ends.dropped.saturating_sub(of_sites), "logs/skipped.jsonl"),
         ];
         uncounted.retain(|row| row.urls > 0);

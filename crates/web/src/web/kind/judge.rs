@@ -3,9 +3,13 @@
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
+use scraper::Html;
+
+use super::hosts::{Hosts, Likeness, is_missing_url};
 use super::page::{self, Page};
+use super::phrases::is_word;
 use super::rules::{Condition, ENOUGH, Expression, HeadCondition, KindRule, Rule, RuleError, Rules, Signal};
-use super::{Answer, Judged};
+use super::{Answer, Judged, Kind};
 use crate::web::headers;
 use crate::web::mime;
 
@@ -32,30 +36,45 @@ pub struct Kinds {
     own: Vec<KindRule>,
     /// Read at the first answer: most commands never judge any.
     rules: OnceLock<Rules>,
+    hosts: Hosts,
 }
 
 impl Kinds {
     /// The rules of the table, and `own` ones behind them.
     pub fn new(own: &[KindRule]) -> Result<Kinds, RuleError> {
         Rules::check(own)?;
-        Ok(Kinds { own: own.to_vec(), rules: OnceLock::new() })
+        Ok(Kinds { own: own.to_vec(), rules: OnceLock::new(), hosts: Hosts::default() })
     }
 
-    /// The kind of an answer; none for content, and for what is an error by its status and nothing else.
+    /// The kind of an answer; none for content, and for what is an error by its status and nothing else. What it shows
+    /// of its host is remembered.
     pub fn judge<B: AsRef<[u8]>>(&self, answer: &Answer<'_, B>) -> Option<Judged> {
         let rules = self.rules.get_or_init(|| Rules::with_table(&self.own));
         let content_type = headers::first(answer.headers, "content-type");
-        if !may_be_other(rules, answer, content_type.as_deref()) {
+        let page = || Page::read(answer.body, content_type.as_deref());
+        let is_page = is_page(content_type.as_deref());
+        let is_missing = is_page && is_missing_url(answer.url) && (200..300).contains(&answer.status);
+        if is_missing || is_page && is_gone(answer.status) {
+            self.hosts.learn_gone(answer.url, answer.body.len(), page);
+        }
+        if is_missing {
+            return Some(missing());
+        }
+        let asks_for_text = is_page && answer.status == 200 && self.hosts.asks_for_text(answer.url, answer.body.len());
+        if !asks_for_text && !may_be_other(rules, answer, content_type.as_deref()) {
             return None;
         }
-        let page = Page::read(answer.body, content_type.as_deref());
-        let close = Close::new(rules, answer, content_type.as_deref(), &page);
+        let page = page();
+        let like =
+            if is_page && answer.status == 200 { self.hosts.compare(answer.url, &page) } else { Likeness::default() };
+        let close = Close { like, ..Close::new(rules, answer, content_type.as_deref(), &page) };
         // of several rules the first one whose signals weigh most
         let mut best: Option<(&Rule, i32)> = None;
         let doubts = close.weight_of(&rules.doubts);
         for rule in rules.rules.iter().filter(|rule| rule.links_max.is_none_or(|most| page.links <= most)) {
             let weight = close.weight(rule, if rule.links_max.is_some() { doubts } else { 0 });
-            if weight >= ENOUGH && best.is_none_or(|(_, most)| weight > most) {
+            let is_most = best.is_none_or(|(_, most)| weight > most);
+            if weight >= ENOUGH && is_most && !close.is_of_one_word(rule) {
                 best = Some((rule, weight));
             }
         }
@@ -66,19 +85,34 @@ impl Kinds {
     }
 }
 
+/// The judgement on the answer to a URL that cannot exist.
+fn missing() -> Judged {
+    let evidence = vec!["a URL that cannot exist was asked for".to_owned()];
+    Judged { kind: Kind::SoftNotFound, by: "URL that cannot exist".to_owned(), evidence }
+}
+
+/// True for a status that says itself that there is nothing.
+fn is_gone(status: u16) -> bool {
+    matches!(status, 404 | 410)
+}
+
+fn is_page(content_type: Option<&str>) -> bool {
+    matches!(&*mime::essence(content_type), "" | "text/html" | "application/xhtml+xml")
+}
+
 /// False for what is content by its head, its title and the length of its text.
 fn may_be_other<B: AsRef<[u8]>>(rules: &Rules, answer: &Answer<'_, B>, content_type: Option<&str>) -> bool {
     match answer.status {
         200..=299 => {}
-        // they say themselves that there is nothing, whatever page they come with
-        404 | 410 => return rules.telling_heads.iter().any(|condition| head_holds(answer, condition)),
+        // whatever page they come with
+        status if is_gone(status) => return rules.telling_heads.iter().any(|condition| head_holds(answer, condition)),
         status => return status >= 300,
     }
     if rules.telling_heads.iter().any(|condition| head_holds(answer, condition)) {
         return true;
     }
     match &*mime::essence(content_type) {
-        "" | "text/html" | "application/xhtml+xml" => {}
+        _ if is_page(content_type) => {}
         "text/plain" | "application/json" | "application/problem+json" => {
             return answer.body.len() <= BYTES_OF_MESSAGE;
         }
@@ -88,6 +122,16 @@ fn may_be_other<B: AsRef<[u8]>>(rules: &Rules, answer: &Answer<'_, B>, content_t
     answer.text_bytes.is_none_or(|bytes| bytes <= TEXT_OF_CONTENT || is_mostly_menus(bytes, start))
         || raw_title(answer.body).is_some_and(|title| rules.telling_titles.is_any_in(&title))
         || memchr::memmem::find(start, RESTRICTED).is_some()
+        || has_telling_element(rules, answer.body, content_type)
+}
+
+/// True for a page with an element that a selector of the operator's rules asks for.
+fn has_telling_element(rules: &Rules, body: &[u8], content_type: Option<&str>) -> bool {
+    if rules.telling_selectors.is_empty() {
+        return false;
+    }
+    let tree = page::tree(body, content_type);
+    rules.telling_selectors.iter().any(|css| css.is_in(&tree))
 }
 
 /// An answer with its page, looked at closely.
@@ -96,11 +140,14 @@ struct Close<'a, B> {
     answer: &'a Answer<'a, B>,
     content_type: Option<&'a str>,
     page: &'a Page,
+    like: Likeness,
     titles: Vec<Option<&'a str>>,
     headings: Vec<Option<&'a str>>,
     texts: Vec<Option<&'a str>>,
     /// Looked for where they can make a difference.
     markups: OnceCell<Vec<Option<&'a str>>>,
+    /// Parsed where a selector asks for it.
+    tree: OnceCell<Html>,
 }
 
 impl<'a, B: AsRef<[u8]>> Close<'a, B> {
@@ -110,10 +157,12 @@ impl<'a, B: AsRef<[u8]>> Close<'a, B> {
             answer,
             content_type,
             page,
+            like: Likeness::default(),
             titles: rules.titles.lists_in(&page.title),
             headings: rules.headings.lists_in(&page.heading),
             texts: rules.texts.lists_in(&page.text),
             markups: OnceCell::new(),
+            tree: OnceCell::new(),
         }
     }
 
@@ -140,6 +189,31 @@ impl<'a, B: AsRef<[u8]>> Close<'a, B> {
 
     fn holds(&self, signal: &Signal) -> bool {
         self.holds_without_markup(signal) && signal.markup.is_none_or(|list| self.in_markup(list).is_some())
+    }
+
+    /// True if nothing but one word of the text, and how little there is of it, speaks for a rule.
+    fn is_of_one_word(&self, rule: &Rule) -> bool {
+        let mut word: Option<&str> = None;
+        for signal in rule.signals.iter().filter(|signal| signal.weight > 0 && self.holds(signal)) {
+            if signal.markup.is_some() {
+                return false;
+            }
+            for condition in &signal.conditions {
+                let phrase = match condition {
+                    Condition::Status(_) if self.answer.status < 300 => None,
+                    Condition::Text(list) => self.texts[*list],
+                    condition if condition.is_of_size() => None,
+                    _ => return false,
+                };
+                let Some(phrase) = phrase else { continue };
+                let is_another = word.is_some_and(|word| !word.contains(phrase) && !phrase.contains(word));
+                if is_another || !is_word(phrase) {
+                    return false;
+                }
+                word = Some(phrase);
+            }
+        }
+        true
     }
 
     fn in_markup(&self, list: usize) -> Option<&'a str> {
@@ -174,12 +248,17 @@ impl<'a, B: AsRef<[u8]>> Close<'a, B> {
             Condition::Line { title, heading } => self.titles[*title].or(self.headings[*heading]).is_some(),
             Condition::Text(list) => self.texts[*list].is_some(),
             Condition::TextLike(expression) => expression.is_match(&self.page.text),
+            Condition::Selector(css) => {
+                css.is_in(self.tree.get_or_init(|| page::tree(self.answer.body, self.content_type)))
+            }
             Condition::TextMax(most) => self.page.text_bytes <= *most,
             Condition::ProseMax(most) => self.page.prose_bytes <= *most,
             Condition::ProseMin(least) => self.page.prose_bytes >= *least,
             Condition::LinksMax(most) => self.page.links <= *most,
             Condition::ScriptsMin(least) => self.page.scripts >= *least,
             Condition::Password(has) => self.page.has_password == *has,
+            Condition::TextOfGone(is) => self.like.is_of_gone == *is,
+            Condition::TextOfMany(is) => self.like.is_of_many == *is,
         })
     }
 }

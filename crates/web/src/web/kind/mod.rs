@@ -3,11 +3,13 @@
 //! A challenge, a wall or the empty shell of an application comes with a status of success as often as not. [`Kinds`]
 //! tells them apart by signals with weights, from the table `kinds.toml` and from the operator's own rules behind it:
 //! what is in the head, in the title, in the markup and in the text, and how much of it there is. No single word of a
-//! text is enough. What is judged is not changed by it: nothing here asks, clicks or decides anything.
+//! text is enough. Beside the answer, what its host has shown before counts (`hosts`). What is judged is not changed by
+//! it: nothing here asks, clicks or decides anything.
 //!
 //! Most answers are content and are known as such by their heads, their titles and the length of their texts; only the
 //! others are looked at closely ([`Page`]).
 
+mod hosts;
 mod judge;
 mod page;
 mod phrases;
@@ -17,6 +19,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use hosts::{HOSTS_BYTES_MAX, MISSING_PATH, is_missing_url};
 pub use judge::Kinds;
 pub use page::Page;
 pub use rules::{KindRule, RuleError, SignalRule};

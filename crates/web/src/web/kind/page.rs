@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use scraper::Html;
+
 use crate::web::charset;
 use crate::web::references::push_value;
 use crate::web::tags::{Tag, Tags};
@@ -45,6 +47,11 @@ impl Page {
         (page.title, page.heading, page.text) = (title.plain(), heading.plain(), text.plain());
         page
     }
+}
+
+/// Returns the elements of the beginning of `body`.
+pub(super) fn tree(body: &[u8], content_type: Option<&str>) -> Html {
+    Html::parse_document(&decoded(body, content_type))
 }
 
 /// Returns the markup of the beginning of `body` without its text: tags with quoted attributes, and what is in scripts.

@@ -1,7 +1,8 @@
 //! Phrases that are looked for all at once, in any case of ASCII letters.
 //!
 //! A phrase is text. `^` before it means at the beginning, `$` behind it at the end; ` * ` in it is a gap of
-//! some words.
+//! some words. In what people read it begins where a word does, in scripts that part their words; its last word may go
+//! on. In markup it may be anywhere.
 
 use std::sync::OnceLock;
 
@@ -11,6 +12,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 const GAP_BYTES: usize = 80;
 /// Bytes of a phrase that are looked up fastest: more of them cost memory.
 const DENSE_DEPTH: usize = 3;
+/// The first character behind those of scripts that part their words: kana, ideographs, Hangul syllables.
+const FIRST_UNPARTED: char = '\u{3000}';
 /// The mark of a gap.
 const GAP: &str = " * ";
 
@@ -19,6 +22,8 @@ const GAP: &str = " * ";
 pub(super) struct Phrases {
     phrases: Vec<Phrase>,
     lists: usize,
+    /// True if phrases begin where words do.
+    begin_words: bool,
     /// Made when it is asked for first: most crawls never ask for some of them.
     automaton: OnceLock<AhoCorasick>,
 }
@@ -35,14 +40,23 @@ struct Phrase {
 }
 
 impl Phrases {
+    /// Lists for what people read.
+    pub(super) fn of_words() -> Phrases {
+        Phrases { begin_words: true, ..Phrases::default() }
+    }
+
     /// Takes a list in; its number, none for an empty one.
     pub(super) fn take(&mut self, list: &[String]) -> Option<usize> {
         if list.is_empty() {
             return None;
         }
         for phrase in list {
-            let (text, is_at_start) = phrase.strip_prefix('^').map_or((&**phrase, false), |text| (text, true));
-            let (text, is_at_end) = text.strip_suffix('$').map_or((text, false), |text| (text, true));
+            let at_start = phrase.strip_prefix('^').filter(|text| !text.is_empty());
+            let text = at_start.unwrap_or(phrase);
+            // the sign of a currency is text
+            let at_end = text.strip_suffix('$').filter(|text| !text.is_empty());
+            let (is_at_start, is_at_end) = (at_start.is_some(), at_end.is_some());
+            let text = at_end.unwrap_or(text);
             let (text, rest) = match text.split_once(GAP) {
                 Some((text, rest)) => (text, Some(rest.to_owned())),
                 None => (text, None),
@@ -65,7 +79,7 @@ impl Phrases {
     pub(super) fn lists_in<'a>(&'a self, text: &str) -> Vec<Option<&'a str>> {
         let mut found = vec![None; self.lists];
         for (phrase, end) in self.found(text) {
-            if found[phrase.list].is_none() && phrase.is_at(text, end) {
+            if found[phrase.list].is_none() && self.has(phrase, text, end) {
                 found[phrase.list] = Some(&*phrase.written);
             }
         }
@@ -74,7 +88,12 @@ impl Phrases {
 
     /// True if a phrase of any list is in `text`.
     pub(super) fn is_any_in(&self, text: &str) -> bool {
-        self.found(text).any(|(phrase, end)| phrase.is_at(text, end))
+        self.found(text).any(|(phrase, end)| self.has(phrase, text, end))
+    }
+
+    fn has(&self, phrase: &Phrase, text: &str, end: usize) -> bool {
+        let begins = !self.begin_words || begins_word(text, end - phrase.text.len());
+        begins && phrase.is_at(text, end)
     }
 
     fn found<'a>(&'a self, text: &str) -> impl Iterator<Item = (&'a Phrase, usize)> {
@@ -89,6 +108,21 @@ impl Phrases {
         });
         automaton.find_overlapping_iter(text).map(|found| (&self.phrases[found.pattern().as_usize()], found.end()))
     }
+}
+
+/// False within a word of a script that parts words.
+fn begins_word(text: &str, at: usize) -> bool {
+    let is_of_word = |c: &char| c.is_alphanumeric() && *c < FIRST_UNPARTED;
+    let before = text[..at].chars().next_back();
+    !(before.as_ref().is_some_and(is_of_word) && text[at..].chars().next().as_ref().is_some_and(is_of_word))
+}
+
+/// True for a phrase that is one word. Of scripts that do not part their words, it is a short one.
+pub(super) fn is_word(phrase: &str) -> bool {
+    const CHARS: usize = 3;
+    let phrase = phrase.trim_matches(['^', '$', ' ']);
+    let unparted = phrase.chars().filter(|c| *c >= FIRST_UNPARTED).count();
+    !phrase.contains(char::is_whitespace) && unparted <= CHARS
 }
 
 impl Phrase {
@@ -119,11 +153,21 @@ mod tests {
             ("you requested * not", "you requested x. not", true),
             ("you requested * not", &format!("you requested {} not", "x".repeat(90)), false),
             ("не найден", "страница не найдена", true),
+            ("$", "free", false),
+            ("$", "3 $ a month", true),
+            ("ban", "urban", false),
+            ("ban", "a ban, bans", true),
+            ("бан", "урбан", false),
+            ("404", "1404", false),
+            ("見つかりません", "ページが見つかりません", true),
         ] {
-            let mut phrases = Phrases::default();
+            let mut phrases = Phrases::of_words();
             let list = phrases.take(&[phrase.to_owned()]).unwrap();
             assert_eq!(phrases.lists_in(text)[list], expected.then_some(phrase), "{phrase} in {text}");
             assert_eq!(phrases.is_any_in(text), expected, "{phrase} in {text}");
         }
+        let mut anywhere = Phrases::default();
+        anywhere.take(&["ban".to_owned()]);
+        assert!(anywhere.is_any_in("<div class=urban>"));
     }
 }

@@ -4,10 +4,13 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
+use scraper::{Html, Selector};
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
 use super::phrases::Phrases;
+#[cfg(test)]
+use super::phrases::is_word;
 
 /// The rules that everybody has.
 const TABLE: &str = include_str!("kinds.toml");
@@ -61,6 +64,8 @@ pub struct SignalRule {
     pub markup: Vec<String>,
     /// Regular expression for the text.
     pub text_like: Option<String>,
+    /// Selector of CSS, for an element of the page.
+    pub selector: Option<String>,
     /// Bytes of text, at most.
     pub text_max: Option<usize>,
     /// Bytes of text outside of anchors, at most.
@@ -73,6 +78,10 @@ pub struct SignalRule {
     pub scripts_min: Option<usize>,
     /// A field for a password.
     pub password: Option<bool>,
+    /// The text that the host has where a page is gone.
+    pub text_of_gone: Option<bool>,
+    /// The text that many pages of the host have.
+    pub text_of_many: Option<bool>,
 }
 
 /// Reasons why a rule cannot be used.
@@ -105,6 +114,14 @@ pub enum RuleError {
         /// The fault in it.
         error: regex::Error,
     },
+    /// A selector that is none.
+    #[error("rule {rule}: {selector:?} is no selector")]
+    Selector {
+        /// The name of the rule.
+        rule: String,
+        /// The text that it has for one.
+        selector: String,
+    },
 }
 
 fn kinds() -> String {
@@ -112,7 +129,7 @@ fn kinds() -> String {
 }
 
 /// Rules that are ready to judge by.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
     /// Signals that weigh against every rule that is not for the head alone.
@@ -121,6 +138,8 @@ pub(super) struct Rules {
     pub(super) telling_heads: Vec<HeadCondition>,
     /// Titles that have a page looked at closely, whatever its text.
     pub(super) telling_titles: Phrases,
+    /// Selectors that have a page looked at closely, whatever its text: for them every page is parsed.
+    pub(super) telling_selectors: Vec<Css>,
     pub(super) titles: Phrases,
     pub(super) headings: Phrases,
     pub(super) texts: Phrases,
@@ -160,12 +179,15 @@ pub(super) enum Condition {
     },
     Text(usize),
     TextLike(Expression),
+    Selector(Css),
     TextMax(usize),
     ProseMax(usize),
     ProseMin(usize),
     LinksMax(usize),
     ScriptsMin(usize),
     Password(bool),
+    TextOfGone(bool),
+    TextOfMany(bool),
 }
 
 /// A condition that a field of the head meets.
@@ -206,6 +228,20 @@ impl fmt::Display for Expression {
     }
 }
 
+/// A selector of CSS, parsed when it is asked for first.
+#[derive(Clone, Debug)]
+pub(super) struct Css {
+    text: String,
+    selector: OnceLock<Selector>,
+}
+
+impl Css {
+    pub(super) fn is_in(&self, page: &Html) -> bool {
+        let parsed = || Selector::parse(&self.text).expect("the selectors of rules were parsed before");
+        page.select(self.selector.get_or_init(parsed)).next().is_some()
+    }
+}
+
 fn compiled(text: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).case_insensitive(true).size_limit(EXPRESSION_BYTES_MAX).build()
 }
@@ -219,10 +255,24 @@ struct Table {
 }
 
 impl Rules {
+    fn empty() -> Rules {
+        Rules {
+            rules: Vec::new(),
+            doubts: Vec::new(),
+            telling_heads: Vec::new(),
+            telling_titles: Phrases::of_words(),
+            telling_selectors: Vec::new(),
+            titles: Phrases::of_words(),
+            headings: Phrases::of_words(),
+            texts: Phrases::of_words(),
+            markups: Phrases::default(),
+        }
+    }
+
     /// The rules of the table, and `own` ones behind them, which were checked before.
     pub(super) fn with_table(own: &[KindRule]) -> Rules {
         let table: Table = toml::from_str(TABLE).expect("the table of rules is read in a test");
-        let mut rules = Rules::default();
+        let mut rules = Rules::empty();
         rules.doubts = table.doubts.iter().map(|signal| rules.signal(signal)).collect();
         for rule in table.kind.iter().chain(own) {
             rules.add(rule).expect("the rules of the table are added in a test, and one's own were before");
@@ -232,9 +282,13 @@ impl Rules {
 
     /// Refuses rules that cannot be used.
     pub(super) fn check(own: &[KindRule]) -> Result<(), RuleError> {
-        let mut rules = Rules::default();
+        let mut rules = Rules::empty();
         own.iter().try_for_each(|rule| {
             let failed = |error| RuleError::Expression { rule: rule.name.clone(), error };
+            for text in rule.signals.iter().filter_map(|signal| signal.selector.as_ref()) {
+                let failed = |_| RuleError::Selector { rule: rule.name.clone(), selector: text.clone() };
+                Selector::parse(text).map_err(failed)?;
+            }
             let mut expressions = rule.signals.iter().flat_map(SignalRule::expressions);
             expressions.try_for_each(|text| compiled(text).map(drop)).map_err(failed)?;
             rules.add(rule)
@@ -247,6 +301,9 @@ impl Rules {
         let weights = rule.signals.iter().map(|signal| signal.weight.max(0)).fold(0, i32::saturating_add);
         if weights < ENOUGH {
             return Err(RuleError::Weak { rule: rule.name.clone(), weights });
+        }
+        if rule.signals.iter().any(SignalRule::has_empty_phrase) {
+            return Err(RuleError::Bare(rule.name.clone()));
         }
         let signals: Vec<Signal> = rule.signals.iter().map(|signal| self.signal(signal)).collect();
         if signals.iter().any(|signal| signal.conditions.is_empty() && signal.markup.is_none()) {
@@ -262,8 +319,10 @@ impl Rules {
             heads.push(HeadCondition::Field { name: name.clone(), value: signal.is.as_deref().map(Expression::new) });
         }
         heads.extend(signal.cookie.clone().map(HeadCondition::Cookie));
+        let selector = signal.selector.clone().map(|text| Css { text, selector: OnceLock::new() });
         if signal.weight >= STRONG {
             self.telling_heads.extend_from_slice(&heads);
+            self.telling_selectors.extend(selector.clone());
         }
         if signal.weight > 0 {
             self.telling_titles.take(&signal.title);
@@ -278,6 +337,8 @@ impl Rules {
         conditions.extend(signal.links_max.map(Condition::LinksMax));
         conditions.extend(signal.scripts_min.map(Condition::ScriptsMin));
         conditions.extend(signal.password.map(Condition::Password));
+        conditions.extend(signal.text_of_gone.map(Condition::TextOfGone));
+        conditions.extend(signal.text_of_many.map(Condition::TextOfMany));
         conditions.extend(self.titles.take(&signal.title).map(Condition::Title));
         conditions.extend(self.headings.take(&signal.heading).map(Condition::Heading));
         if let Some((title, heading)) = self.titles.take(&signal.line).zip(self.headings.take(&signal.line)) {
@@ -286,13 +347,28 @@ impl Rules {
         conditions.extend(self.texts.take(&signal.text).map(Condition::Text));
         conditions.extend(signal.url.as_deref().map(Expression::new).map(Condition::Url));
         conditions.extend(signal.text_like.as_deref().map(Expression::new).map(Condition::TextLike));
+        conditions.extend(selector.map(Condition::Selector));
         Signal { weight: signal.weight, conditions, markup: self.markups.take(&signal.markup) }
     }
 }
 
 impl SignalRule {
+    /// True for a phrase that every page has.
+    fn has_empty_phrase(&self) -> bool {
+        let lists = [&self.title, &self.heading, &self.line, &self.text, &self.markup];
+        lists.into_iter().flatten().any(String::is_empty)
+    }
+
     fn expressions(&self) -> impl Iterator<Item = &String> {
         [&self.is, &self.url, &self.text_like].into_iter().flatten()
+    }
+}
+
+impl Condition {
+    /// True for one that most small pages meet.
+    pub(super) fn is_of_size(&self) -> bool {
+        use Condition::{LinksMax, Password, ProseMax, ProseMin, ScriptsMin, TextMax};
+        matches!(self, TextMax(_) | ProseMax(_) | ProseMin(_) | LinksMax(_) | ScriptsMin(_) | Password(false))
     }
 }
 
@@ -312,6 +388,7 @@ impl fmt::Display for Condition {
             Condition::Line { .. } => f.write_str("title or heading"),
             Condition::Text(_) => f.write_str("text"),
             Condition::TextLike(expression) => write!(f, "text like {expression}"),
+            Condition::Selector(css) => write!(f, "element {}", css.text),
             Condition::TextMax(most) => write!(f, "at most {most} bytes of text"),
             Condition::ProseMax(most) => write!(f, "at most {most} bytes of text outside of links"),
             Condition::ProseMin(least) => write!(f, "at least {least} bytes of text outside of links"),
@@ -319,6 +396,19 @@ impl fmt::Display for Condition {
             Condition::ScriptsMin(least) => write!(f, "at least {least} scripts"),
             Condition::Password(true) => f.write_str("a field for a password"),
             Condition::Password(false) => f.write_str("no field for a password"),
+            Condition::TextOfGone(true) => f.write_str("what its host says where a page is gone"),
+            Condition::TextOfGone(false) => f.write_str("not what its host says where a page is gone"),
+            Condition::TextOfMany(true) => f.write_str("what many pages of its host say"),
+            Condition::TextOfMany(false) => f.write_str("not what many pages of its host say"),
         }
     }
+}
+
+/// The phrases of the table for texts that are a word.
+#[cfg(test)]
+pub(super) fn words_of_table() -> Vec<String> {
+    let table: Table = toml::from_str(TABLE).unwrap();
+    let signals = table.kind.into_iter().flat_map(|rule| rule.signals);
+    let phrases = signals.flat_map(|signal| signal.text);
+    phrases.map(|phrase| phrase.trim_matches(['^', '$']).to_owned()).filter(|phrase| is_word(phrase)).collect()
 }
