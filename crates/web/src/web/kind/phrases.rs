@@ -2,7 +2,7 @@
 //!
 //! A phrase is text. `^` before it means at the beginning, `$` behind it at the end; ` * ` in it is a gap of
 //! some words. In what people read it begins where a word does, in scripts that part their words; its last word may go
-//! on. In markup it may be anywhere.
+//! on; and what is in quotation marks is not said by the page itself. In markup it may be anywhere.
 
 use std::sync::OnceLock;
 
@@ -10,6 +10,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 /// Bytes of a gap.
 const GAP_BYTES: usize = 80;
+/// Bytes before a phrase in which the quotation begins that it is in.
+const QUOTE_BYTES: usize = 120;
 /// Bytes of a phrase that are looked up fastest: more of them cost memory.
 const DENSE_DEPTH: usize = 3;
 /// The first character behind those of scripts that part their words: kana, ideographs, Hangul syllables.
@@ -92,8 +94,9 @@ impl Phrases {
     }
 
     fn has(&self, phrase: &Phrase, text: &str, end: usize) -> bool {
-        let begins = !self.begin_words || begins_word(text, end - phrase.text.len());
-        begins && phrase.is_at(text, end)
+        let at = end - phrase.text.len();
+        let is_said = || begins_word(text, at) && !is_quoted(text, at);
+        phrase.is_at(text, end) && (!self.begin_words || is_said())
     }
 
     fn found<'a>(&'a self, text: &str) -> impl Iterator<Item = (&'a Phrase, usize)> {
@@ -115,6 +118,29 @@ fn begins_word(text: &str, at: usize) -> bool {
     let is_of_word = |c: &char| c.is_alphanumeric() && *c < FIRST_UNPARTED;
     let before = text[..at].chars().next_back();
     !(before.as_ref().is_some_and(is_of_word) && text[at..].chars().next().as_ref().is_some_and(is_of_word))
+}
+
+/// True within quotation marks that were opened a little before.
+fn is_quoted(text: &str, at: usize) -> bool {
+    // all texts of JSON are in them
+    if text.starts_with(['{', '[']) {
+        return false;
+    }
+    let start = text.floor_char_boundary(at.saturating_sub(QUOTE_BYTES));
+    let mut behind = text[at..].chars().next();
+    for (place, c) in text[start..at].char_indices().rev() {
+        let before = text[..start + place].chars().next_back();
+        let opens = behind.is_some_and(char::is_alphanumeric) && !before.is_some_and(char::is_alphanumeric);
+        let is_apostrophe = c == '\'' && [before, behind].iter().all(|c| c.is_some_and(char::is_alphanumeric));
+        match c {
+            '„' | '«' | '「' | '『' => return true,
+            // one that opens in English closes in German
+            '“' | '"' | '\'' if !is_apostrophe => return opens,
+            '»' | '”' | '」' | '』' => return false,
+            _ => behind = Some(c),
+        }
+    }
+    false
 }
 
 /// True for a phrase that is one word. Of scripts that do not part their words, it is a short one.
@@ -160,6 +186,16 @@ mod tests {
             ("бан", "урбан", false),
             ("404", "1404", false),
             ("見つかりません", "ページが見つかりません", true),
+            ("log in", "fixed: \"log in again\" is shown", false),
+            ("log in", "'log in again' is shown", false),
+            ("rate limit", r#"{"message": "rate limit exceeded"}"#, true),
+            ("accès refusé", "l'accès refusé", true),
+            ("log in", "it says \"no\"; log in again", true),
+            ("weiterlesen", "der satz „dieser text ist bezahlt. jetzt weiterlesen.“ steht da", false),
+            ("weiterlesen", "„ein zitat“ jetzt weiterlesen", true),
+            ("weiterlesen", "«ein zitat» jetzt weiterlesen", true),
+            ("read on", "the words “read on” are gone", false),
+            ("read on", "“a word” read on", true),
         ] {
             let mut phrases = Phrases::of_words();
             let list = phrases.take(&[phrase.to_owned()]).unwrap();
