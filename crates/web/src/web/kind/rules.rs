@@ -1,5 +1,6 @@
 //! The rules: signals with weights, as they are written and as they are judged by.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -14,6 +15,8 @@ use super::phrases::is_word;
 
 /// The rules that everybody has.
 const TABLE: &str = include_str!("kinds.toml");
+/// The mark before the name of a list of the table.
+const LIST: char = '@';
 /// Weight of the signals of a rule that is enough.
 pub(super) const ENOUGH: i32 = 10;
 /// Weight from which on a field of a head has an answer looked at closely, however much text it has.
@@ -249,9 +252,30 @@ fn compiled(text: &str) -> Result<Regex, regex::Error> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
+    /// Phrases that several signals have, by a name.
+    lists: BTreeMap<String, Vec<String>>,
     /// Signals that weigh against every rule that is not for the head alone.
     doubts: Vec<SignalRule>,
     kind: Vec<KindRule>,
+}
+
+impl Table {
+    /// Reads the table, with the phrases of its lists in place of their names.
+    fn read() -> Table {
+        let mut table: Table = toml::from_str(TABLE).expect("the table of rules is read in a test");
+        let Table { lists, doubts, kind } = &mut table;
+        for signal in doubts.iter_mut().chain(kind.iter_mut().flat_map(|rule| &mut rule.signals)) {
+            let SignalRule { title, heading, line, text, markup, .. } = signal;
+            for phrases in [title, heading, line, text, markup] {
+                let listed = |phrase: String| match phrase.strip_prefix(LIST) {
+                    Some(name) => lists[name].clone(),
+                    None => vec![phrase],
+                };
+                *phrases = std::mem::take(phrases).into_iter().flat_map(listed).collect();
+            }
+        }
+        table
+    }
 }
 
 impl Rules {
@@ -271,7 +295,7 @@ impl Rules {
 
     /// The rules of the table, and `own` ones behind them, which were checked before.
     pub(super) fn with_table(own: &[KindRule]) -> Rules {
-        let table: Table = toml::from_str(TABLE).expect("the table of rules is read in a test");
+        let table = Table::read();
         let mut rules = Rules::empty();
         rules.doubts = table.doubts.iter().map(|signal| rules.signal(signal)).collect();
         for rule in table.kind.iter().chain(own) {
@@ -407,8 +431,7 @@ impl fmt::Display for Condition {
 /// The phrases of the table for texts that are a word.
 #[cfg(test)]
 pub(super) fn words_of_table() -> Vec<String> {
-    let table: Table = toml::from_str(TABLE).unwrap();
-    let signals = table.kind.into_iter().flat_map(|rule| rule.signals);
+    let signals = Table::read().kind.into_iter().flat_map(|rule| rule.signals);
     let phrases = signals.flat_map(|signal| signal.text);
     phrases.map(|phrase| phrase.trim_matches(['^', '$']).to_owned()).filter(|phrase| is_word(phrase)).collect()
 }
