@@ -17,7 +17,7 @@ use super::page::Page;
 pub const MISSING_PATH: &str = "/no-such-page-7d3f9a2c51e80b64";
 
 /// Hosts that are known at a time: twice as many at most, in two generations.
-const HOSTS_MAX: usize = 16_384;
+const HOSTS_MAX: usize = 4_096;
 /// Texts of a host for what is gone.
 const GONE_MAX: usize = 4;
 /// Texts of a host that are counted.

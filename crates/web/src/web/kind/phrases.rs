@@ -1,8 +1,8 @@
 //! Phrases that are looked for all at once, in any case of ASCII letters.
 //!
-//! A phrase is text in small letters. `^` before it means at the beginning, `$` behind it at the end; ` * ` in it is a gap of
-//! some words. In what people read it begins where a word does, in scripts that part their words; its last word may go
-//! on; and what is in quotation marks is not said by the page itself. In markup it may be anywhere.
+//! A phrase is text in small letters. `^` before it means at the beginning, `$` behind it at the end; ` * ` in it is a
+//! gap of some words. In what people read it begins where a word does, in scripts that part their words; its last word
+//! may go on; and what is in quotation marks is not said by the page itself. In markup it may be anywhere.
 //!
 //! They are looked up by their first bytes. An automaton over all of them is as fast on a page and takes 50 ms to make,
 //! which every short crawl would pay.
