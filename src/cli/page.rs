@@ -6,7 +6,10 @@ use scraper::{ElementRef, Html, Selector};
 use super::archive::Response;
 use crate::reading::rendered_with_alternatives;
 use crate::web::charset;
+use crate::web::html::is_html;
 use crate::web::html::text::Squeezed;
+use crate::web::markdown::{is_markdown, to_html};
+use crate::web::mime;
 
 /// The text of an element, with runs of white space made one blank.
 pub(super) fn text_of(element: ElementRef<'_>) -> String {
@@ -29,10 +32,20 @@ pub(super) fn title_of(page: &Html) -> Option<String> {
     page.select(&selector).find(|title| title.value().name.ns == ns!(html)).map(text_of)
 }
 
-/// The text of a page, in the encoding that the crawl took it for when it looked for links.
+/// True for an answer that is read as a page: HTML, or Markdown, which is made HTML.
+pub(super) fn is_page(response: &Response) -> bool {
+    let content_type = response.content_type();
+    is_html(content_type.as_deref(), &response.decoded) || is_markdown(&mime::essence(content_type.as_deref()))
+}
+
+/// The HTML of a page, in the encoding that the crawl took it for when it looked for links.
 pub(super) fn decode(response: &Response) -> String {
-    let body = &response.decoded;
-    charset::to_utf8(body, charset::of_html(body, response.content_type().as_deref())).into_owned()
+    let (body, content_type) = (&response.decoded, response.content_type());
+    let content_type = content_type.as_deref();
+    if is_markdown(&mime::essence(content_type)) {
+        return to_html(body, content_type);
+    }
+    charset::to_utf8(body, charset::of_html(body, content_type)).into_owned()
 }
 
 #[cfg(test)]

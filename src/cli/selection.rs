@@ -13,6 +13,7 @@ use crate::disk::sorter::{Members, Sorter};
 use crate::text::figures::counted;
 use crate::warc::parse_date;
 use crate::web::kind::Kind;
+use crate::web::markdown::is_markdown;
 use crate::web::mime;
 use crate::web::preferences::Usage;
 
@@ -223,8 +224,9 @@ impl Selection {
 
     /// True if an entry is an HTML page to be read: one with status 200, unless others are selected by their status.
     pub(super) fn is_page(&self, entry: &Entry) -> bool {
-        let is_html = matches!(&*mime::essence(Some(&entry.mime)), "text/html" | "application/xhtml+xml");
-        is_html && (entry.status == 200 || entry.is_confirmed() || !self.status.is_empty())
+        let essence = mime::essence(Some(&entry.mime));
+        let is_read = matches!(&*essence, "text/html" | "application/xhtml+xml") || is_markdown(&essence);
+        is_read && (entry.status == 200 || entry.is_confirmed() || !self.status.is_empty())
     }
 
     /// True if an entry is to be read for its links: one with status 200 or a redirect, unless others are selected by

@@ -23,6 +23,7 @@ use crate::hours::ALWAYS;
 use crate::signature::{AgentForm, Component};
 use crate::warc::Compression;
 use crate::web::html::LAZY_ATTRIBUTES;
+use crate::web::json::JsonLinks;
 use crate::web::preferences::Usage;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::secret::SecretAddress;
@@ -109,6 +110,14 @@ words! {
 }
 
 words! {
+    JsonLinks, "\"off\", \"urls\" or \"paths\"", "\"urls\"" {
+        Off = "off",
+        Urls = "urls",
+        Paths = "paths",
+    }
+}
+
+words! {
     Requisites, "\"page\" or \"scope\"", "\"page\"" {
         Page = "page",
         Scope = "scope",
@@ -154,6 +163,14 @@ section! {
         licenses: bool = false,
         /// True to take strings in scripts that look like file names for URLs.
         script_files: bool = false,
+        /// Strings of answers in JSON that are links.
+        json_links: JsonLinks = JsonLinks::Off,
+        /// True to take URLs in text without markup for links.
+        text_links: bool = false,
+        /// True to ask each host for its `llms.txt`, whose links are taken.
+        llms_txt: bool = false,
+        /// True to ask for each page in Markdown, too: its URL with `.md` behind it.
+        markdown_twins: bool = false,
         /// True to put links in navigation, header, footer and sidebar of a page behind its other links.
         content_first: bool = false,
         /// Attributes of pages from which scripts load pictures.

@@ -7,10 +7,11 @@ use super::input::choice;
 use super::web::{LINKS_MAX, URL_BYTES_MAX, keys, page_url};
 use crate::reading::{Form, GivenUp, main_content as main_content_of};
 use crate::web::html::{Document, LinkScan, RobotsDirectives, Stated};
+use crate::web::json::JsonLinks;
 use crate::web::url::CanonicalUrl;
 use crate::web::{charset, css};
 
-const KINDS: [Document; 7] = [
+const KINDS: [Document; 10] = [
     Document::Css,
     Document::Script,
     Document::Manifest,
@@ -18,6 +19,9 @@ const KINDS: [Document; 7] = [
     Document::Svg,
     Document::Xhtml,
     Document::Html,
+    Document::Markdown,
+    Document::Json,
+    Document::Text,
 ];
 
 const CONTENT_TYPES: [Option<&str>; 8] = [
@@ -57,7 +61,8 @@ pub(super) fn documents(bytes: &[u8]) -> bool {
         assert!(Document::may_be(&stated), "{stated:?}");
     }
     let document = KINDS[usize::from(first & 15) % KINDS.len()];
-    let mut scan = LinkScan::new(LINKS_MAX, true, URL_BYTES_MAX);
+    let mut scan =
+        LinkScan::new(LINKS_MAX, true, URL_BYTES_MAX).with_json_links(JsonLinks::Paths).with_text_links(true);
     let links = scan.document(document, body, content_type, &page_url(), &keys(), RobotsDirectives::default());
     assert!(links.entries.len() <= LINKS_MAX);
     for link in &links.entries {

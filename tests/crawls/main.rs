@@ -8,6 +8,7 @@ mod backup;
 mod cluster;
 mod codings;
 mod dns_hosts;
+mod documents;
 mod end_to_end;
 mod endings;
 mod etcd;

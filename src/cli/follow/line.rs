@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::super::archive::{Damage, Response, redirect};
 use super::super::exit::UsageError;
 use super::super::export::Scans;
-use super::super::page::{decode, title_of};
+use super::super::page::{decode, is_page, title_of};
 use super::super::parts;
 use super::batch::Batch;
 use super::bodies::Bodies;
@@ -25,7 +25,6 @@ use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::json_line;
 use crate::text::figures::iso_ms;
 use crate::web::headers;
-use crate::web::html::is_html;
 use crate::web::url::CanonicalUrl;
 
 /// A field of a line.
@@ -207,7 +206,7 @@ impl Lines {
             content.response = Response { body: Vec::new(), ..answer.into() };
         }
         let response = &content.response;
-        if self.wants(Field::of_tree) && is_html(response.content_type().as_deref(), &response.decoded) {
+        if self.wants(Field::of_tree) && is_page(response) {
             let with_text = self.wants(|field| field == Field::Text);
             (content.title, content.text) = texts(response, with_text);
         }

@@ -129,6 +129,10 @@ fn effective(current: &Config, new: &Config) -> Config {
             favicon: current.scope.favicon,
             licenses: current.scope.licenses,
             script_files: current.scope.script_files,
+            json_links: current.scope.json_links,
+            text_links: current.scope.text_links,
+            llms_txt: current.scope.llms_txt,
+            markdown_twins: current.scope.markdown_twins,
             content_first: current.scope.content_first,
             lazy_attributes: current.scope.lazy_attributes.clone(),
             ..new.scope.clone()

@@ -56,6 +56,8 @@ impl Finder {
             .with_agent(&options.agent_token)
             .with_lazy_attributes(&options.lazy_attributes)
             .with_script_files(options.script_files)
+            .with_json_links(options.json_links)
+            .with_text_links(options.text_links)
             .with_asides(options.content_first);
         Finder {
             usual: (options.agent_token.clone(), options.decoded_max),
@@ -153,12 +155,10 @@ impl Finder {
                     self.name_licenses(origin, Naming { depth, hops }, rules.licenses(), scope, &mut findings);
                 }
                 findings.rules = Some(rules);
-                if self.options.asks_missing {
-                    self.name_missing(origin, Naming { depth, hops }, scope, &mut findings);
-                }
+                self.name_asked(origin, Naming { depth, hops }, scope, &mut findings);
             }
-            Purpose::Robots { origin, depth, hops } if self.options.asks_missing && is_error_of_client(response) => {
-                self.name_missing(origin, Naming { depth, hops }, scope, &mut findings);
+            Purpose::Robots { origin, depth, hops } if is_error_of_client(response) => {
+                self.name_asked(origin, Naming { depth, hops }, scope, &mut findings);
             }
             Purpose::Page { .. } => findings.judged = judge_error(&self.options, &mut self.decoder, url, response),
             Purpose::Rendered { .. } | Purpose::Robots { .. } | Purpose::Login => {}

@@ -63,7 +63,8 @@ impl Finder {
         let favicon = if has_favicon { self.favicon.of(url, &self.options.keys) } else { None };
         let dates =
             if document == Document::Xml { self.dates_of_feed(url, response, findings) } else { HashMap::new() };
-        for Link { url, kind, keys } in links.entries.into_iter().chain(favicon) {
+        let twin = if document == Document::Html { self.markdown_twin(url, naming) } else { None };
+        for Link { url, kind, keys } in links.entries.into_iter().chain(favicon).chain(twin) {
             let verdict = self.judge(scope, &url, kind, naming);
             let modified = dates.get(&keys.key).copied();
             let link = FoundLink { url: url.into_text(), keys, kind, modified };
@@ -84,6 +85,16 @@ impl Finder {
             let links: Vec<PageLink<'_>> = findings.links.iter().map(named).collect();
             findings.evidence = Evidence::of(url, said, &links, &self.options.keys).map(Box::new);
         }
+    }
+
+    /// The same page in Markdown, where sites that follow llmstxt.org have it.
+    fn markdown_twin(&self, url: &CanonicalUrl, naming: Naming<'_>) -> Option<Link> {
+        if !self.options.markdown_twins || naming.hops.embeds() > 0 || url.has_request() {
+            return None;
+        }
+        let name = if url.path().ends_with('/') { "index.html.md" } else { ".md" };
+        let url = url.join(&format!("{}{name}", url.path())).ok()?;
+        Some(Link { keys: self.options.keys.keys(&url), kind: LinkKind::Embed, url })
     }
 
     /// Adds the licences that a page names, wherever their terms are, and the file of its origin with the reservations
@@ -150,7 +161,7 @@ impl Finder {
         let nosniff = sniffing.next().is_some_and(|value| value.eq_ignore_ascii_case(b"nosniff"));
         let stated = Stated { content_type, nosniff, path: url.path(), embedded: hops.embeds() > 0 };
         let is_plain = self.options.text_digests && is_plain_text(content_type);
-        let may_be = Document::may_be(&stated);
+        let may_be = self.scan.may_read(&stated);
         if !may_be && !is_plain {
             findings.judged = judge(&self.options, url, response, &response.body, None);
             return None;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use super::ProcessOptions;
 use super::find::{Finder, Naming, count, leave_out};
 use crate::clock::Time;
 use crate::contract::listed::{FILES_MAX, claim, format_of};
@@ -24,6 +25,9 @@ use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
 /// Memory for the URLs of a sitemap.
 pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LINK;
+
+/// Path of the list that sites have for language models (llmstxt.org).
+const LLMS_PATH: &str = "/llms.txt";
 
 /// Held while a sitemap is read, by the one thread of the process that does.
 static SITEMAP: Mutex<()> = Mutex::new(());
@@ -58,13 +62,17 @@ impl Finder {
         findings.links.extend(list.links);
     }
 
-    /// The URL of an origin that cannot exist, whose answer shows what the host says where there is no page.
-    pub(super) fn name_missing(&self, origin: &str, naming: Naming<'_>, scope: &Scope, findings: &mut Findings) {
-        if !wants_pages(origin, naming, scope) {
+    /// The URLs that each origin is asked for in any case: the list of its pages for language models, and
+    /// one that cannot exist, whose answer shows what the host says where there is no page.
+    pub(super) fn name_asked(&self, origin: &str, naming: Naming<'_>, scope: &Scope, findings: &mut Findings) {
+        let ProcessOptions { asks_missing, llms_txt, .. } = self.options;
+        let asked = [(asks_missing, MISSING_PATH), (llms_txt, LLMS_PATH)];
+        let mut paths = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, path)| path).peekable();
+        if paths.peek().is_none() || !wants_pages(origin, naming, scope) {
             return;
         }
-        let origin = CanonicalUrl::parse(origin).ok();
-        if let Some(target) = origin.and_then(|origin| origin.join(MISSING_PATH).ok()) {
+        let Ok(origin) = CanonicalUrl::parse(origin) else { return };
+        for target in paths.filter_map(|path| origin.join(path).ok()) {
             self.add_link(target, LinkKind::Embed, naming, scope, findings);
         }
     }

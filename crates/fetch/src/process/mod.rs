@@ -36,6 +36,7 @@ use crate::disk;
 use crate::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 use crate::web::address::AddressGuard;
 use crate::web::html::{is_html, license_header, may_be_html};
+use crate::web::json::JsonLinks;
 use crate::web::kind::{Kind, Kinds};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
@@ -69,6 +70,14 @@ pub struct ProcessOptions {
     pub lazy_attributes: Vec<String>,
     /// True if strings in scripts that look like file names are taken for URLs.
     pub script_files: bool,
+    /// Strings of answers in JSON that are links.
+    pub json_links: JsonLinks,
+    /// True if URLs in text without markup are links.
+    pub text_links: bool,
+    /// True if each origin is asked for its `llms.txt`.
+    pub llms_txt: bool,
+    /// True if each page is asked for in Markdown, too.
+    pub markdown_twins: bool,
     /// True if links next to the content of a page come after those of its content.
     pub content_first: bool,
     /// True if pages that name no icon have the one that browsers ask their origin for.

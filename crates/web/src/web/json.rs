@@ -1,9 +1,13 @@
-//! URLs in JSON that pages come with: web manifests, linked data (JSON-LD), import maps.
+//! URLs in JSON: web manifests, linked data (JSON-LD) and import maps that pages come with, and answers in JSON.
 //!
-//! Each is read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over, and `serde_json` refuses
-//! what is nested deeper than 128 levels. What is no JSON names nothing. Linked data is read as leniently as for the
-//! facts of a page (`lenient`), for it is written by the same hands.
+//! What pages come with is read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over, and
+//! `serde_json` refuses what is nested deeper than 128 levels. What is no JSON names nothing. Linked data is read as
+//! leniently as for the facts of a page (`lenient`), for it is written by the same hands.
 
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::values::Role;
@@ -61,6 +65,113 @@ pub(crate) fn import_map(text: &str, found: &mut dyn FnMut(&str)) {
                 }
             });
         });
+    }
+}
+
+/// Strings of answers in JSON that are links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub enum JsonLinks {
+    /// None.
+    #[default]
+    Off,
+    /// Those that are whole URLs.
+    Urls,
+    /// These, and paths that are the value of a member such as `url`, `href` or `next`.
+    Paths,
+}
+
+/// Members of answers whose strings are URLs or paths.
+const NAMING: [&str; 14] = [
+    "url",
+    "uri",
+    "href",
+    "link",
+    "next",
+    "prev",
+    "previous",
+    "first",
+    "last",
+    "self",
+    "canonical",
+    "permalink",
+    "path",
+    "src",
+];
+
+/// The URLs of an answer in JSON, however long it is: no tree is made of it. What is broken names what is before that.
+pub(crate) fn links(text: &str, which: JsonLinks, found: &mut dyn FnMut(&str)) {
+    if which == JsonLinks::Off {
+        return;
+    }
+    let mut take = |name: &str, text: &str| {
+        let is_path = || NAMING.contains(&name) && !text.is_empty() && (text.starts_with(['/', '.', '?']));
+        let is_url = text.starts_with("http://") || text.starts_with("https://");
+        let is_named = is_url || which == JsonLinks::Paths && is_path();
+        if is_named && !text.contains(char::is_whitespace) {
+            found(text);
+        }
+    };
+    let mut reader = serde_json::Deserializer::from_str(text.trim_start_matches('\u{feff}'));
+    // a fault is where the document ends
+    let _ = Strings { name: "", take: &mut take }.deserialize(&mut reader);
+}
+
+/// A walk over the strings of a document, each with the name of the member that it belongs to, alone or in a list.
+struct Strings<'a> {
+    name: &'a str,
+    take: &'a mut dyn FnMut(&str, &str),
+}
+
+impl<'de> DeserializeSeed<'de> for Strings<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strings<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        (self.take)(self.name, text);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(Strings { name: self.name, take: &mut *self.take })?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<String>()? {
+            members.next_value_seed(Strings { name: &name, take: &mut *self.take })?;
+        }
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 }
 
@@ -124,6 +235,25 @@ mod tests {
         let mut found = Vec::new();
         import_map(text, &mut |url| found.push(url.to_owned()));
         assert_eq!(found, ["./vue.js", "/old.js"]);
+    }
+
+    #[test]
+    fn an_answer_names_whole_urls_and_paths_by_the_names_of_their_members() {
+        let text = r#"{"items":[{"url":"https://a.example/1","id":7,"x":"/no","ok":true},
+            {"href":"/2","at":1.5,"n":null}],
+            "next":"?page=2","title":"see https://no.example/ there","link":"a b","sources":["http://b.example/"],"""#;
+        let all = |which| {
+            let mut found = Vec::new();
+            links(text, which, &mut |url| found.push(url.to_owned()));
+            found
+        };
+        assert_eq!(all(JsonLinks::Off), [""; 0]);
+        assert_eq!(all(JsonLinks::Urls), ["https://a.example/1", "http://b.example/"]);
+        assert_eq!(all(JsonLinks::Paths), ["https://a.example/1", "/2", "?page=2", "http://b.example/"]);
+        let deep = format!("[\"http://a.example/\", {}", "[".repeat(100_000));
+        let mut count = 0;
+        links(&deep, JsonLinks::Urls, &mut |_| count += 1);
+        assert_eq!(count, 1);
     }
 
     #[test]

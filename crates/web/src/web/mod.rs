@@ -20,7 +20,8 @@
 //! - [`robots`]: robots.txt by RFC 9309, compiled for one agent
 //! - [`sitemap`]: files that list the URLs of a site
 //! - [`html`]: the streaming link scan, robots directives of pages, the Link header
-//! - `css`, `json`, `script`, `xml`: what sheets, manifests, scripts and documents of XML name
+//! - `css`, `json`, `plain`, `script`, `xml`: what sheets, JSON, plain text, scripts and documents of XML name
+//! - [`markdown`]: Markdown as HTML, which the link scan and readers take as a page
 //! - [`tags`], `references`, `values`: tags of a page, and what is written in their attributes
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
@@ -56,11 +57,13 @@ pub mod json;
 pub mod kind;
 pub mod login;
 pub mod mailbox;
+pub mod markdown;
 pub mod mime;
 pub mod name_server;
 pub mod parameter;
 pub mod pattern;
 pub(crate) mod percent;
+mod plain;
 pub mod preferences;
 mod price;
 pub mod proxy;

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::package::{MainPage, Package, seconds};
 use crate::cli::archive::{Entry, Response};
-use crate::cli::page::decode;
+use crate::cli::page::{decode, is_page};
 use crate::reading::rendered_lines;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::Escaped;
-use crate::web::html::{is_html, title};
+use crate::web::html::title;
 
 /// Bytes of the text of a page; what is beyond is left out.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -61,14 +61,13 @@ impl Pages {
         response: &Response,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        let content_type = response.content_type();
         let came = matches!(entry.status, 200..300);
-        if entry.robots || !came || !is_html(content_type.as_deref(), &response.decoded) {
+        if entry.robots || !came || !is_page(response) {
             return Ok(());
         }
         let ts = seconds(entry.time);
         let text = if self.text { text(entry, response, warnings)? } else { None };
-        let title = title(&response.decoded, content_type.as_deref()).filter(|title| !title.is_empty());
+        let title = title(decode(response).as_bytes(), Some(DECODED)).filter(|title| !title.is_empty());
         let page = Page { id: format!("{:x}", entry.handle), url: plain(&entry.url), ts: &ts, title, seed, text };
         let out = if seed { &mut self.seeds } else { &mut self.others };
         serde_json::to_writer(&mut *out, &page)?;
@@ -95,6 +94,9 @@ impl Pages {
         Ok(self.main)
     }
 }
+
+/// The type of a page that was decoded.
+const DECODED: &str = "text/html; charset=utf-8";
 
 /// The text of a page, where it has a tree within the limits.
 fn text(entry: &Entry, response: &Response, warnings: &mut dyn Write) -> anyhow::Result<Option<String>> {

@@ -6,6 +6,7 @@
 
 use super::sniff;
 use crate::web::charset;
+use crate::web::markdown;
 use crate::web::mime::{self, MimeType, essence};
 use crate::web::values::Role;
 use crate::web::xml;
@@ -27,6 +28,12 @@ pub enum Document {
     Manifest,
     /// XML of any other kind: a feed, a sitemap that a page links to.
     Xml,
+    /// Markdown.
+    Markdown,
+    /// Any other JSON.
+    Json,
+    /// Text without markup.
+    Text,
 }
 
 /// Facts that are known of a body before it is looked at.
@@ -50,6 +57,11 @@ impl Document {
     /// whatever is in it.
     pub fn may_be(stated: &Stated<'_>) -> bool {
         Self::stated(stated).is_none_or(|found| found.is_some())
+    }
+
+    /// Returns the kind that a body has by its type, where that says one.
+    pub(super) fn named(stated: &Stated<'_>) -> Option<Document> {
+        Self::stated(stated).flatten()
     }
 
     /// Returns the kind of a body, which is without content coding.
@@ -82,6 +94,11 @@ impl Document {
                 Some(Document::Manifest)
             }
             "text/plain" | "application/octet-stream" if is_sheet => Some(Document::Css),
+            named if markdown::is_markdown(named) => Some(Document::Markdown),
+            "text/plain" if markdown::is_named_so(stated.path) => Some(Document::Markdown),
+            "text/plain" => Some(Document::Text),
+            "application/json" | "text/json" => Some(Document::Json),
+            named if named.ends_with("+json") => Some(Document::Json),
             named if mime::is_javascript(named) => Some(Document::Script),
             "text/xml" | "application/xml" => Some(Document::Xml),
             named if named.ends_with("+xml") => Some(Document::Xml),
@@ -99,6 +116,9 @@ impl Document {
                 charset::of_xml(body, content_type)
             }
             Document::Css => charset::of_css(body, content_type),
+            Document::Markdown | Document::Json | Document::Text => {
+                content_type.and_then(charset::of_content_type).unwrap_or(encoding_rs::UTF_8)
+            }
         }
     }
 }
@@ -138,12 +158,22 @@ mod tests {
             ("text/javascript", Some(Script)),
             ("application/rss+xml", Some(Xml)),
             ("text/xml", Some(Xml)),
-            ("application/json", None),
-            ("text/plain", None),
+            ("application/json", Some(Json)),
+            ("application/vnd.api+json; charset=utf-8", Some(Json)),
+            ("text/plain", Some(Text)),
+            ("text/markdown", Some(Markdown)),
             ("image/png", None),
         ] {
             assert_eq!(of(content_type, "/x", true, "no markup"), expected, "{content_type}");
         }
+    }
+
+    #[test]
+    fn plain_text_is_markdown_by_its_name() {
+        assert_eq!(of("text/plain", "/a.md", false, "a"), Some(Document::Markdown));
+        assert_eq!(of("text/plain; charset=utf-8", "/llms.txt", false, "a"), Some(Document::Markdown));
+        assert_eq!(of("text/plain", "/a.txt", false, "a"), Some(Document::Text));
+        assert_eq!(of("text/html", "/a.md", false, "a"), Some(Document::Html));
     }
 
     #[test]
@@ -158,11 +188,12 @@ mod tests {
     fn a_sheet_of_a_page_is_one_without_a_type_and_with_a_wrong_one_unless_sniffing_is_forbidden() {
         for content_type in ["", "*/*", "text/plain", "application/octet-stream"] {
             assert_eq!(of(content_type, "/a.css", true, "a{}"), Some(Document::Css), "{content_type}");
-            assert_eq!(of(content_type, "/a.css", false, "a{}"), None, "{content_type}");
-            assert_eq!(of(content_type, "/a", true, "a{}"), None, "{content_type}");
+            let otherwise = (content_type == "text/plain").then_some(Document::Text);
+            assert_eq!(of(content_type, "/a.css", false, "a{}"), otherwise, "{content_type}");
+            assert_eq!(of(content_type, "/a", true, "a{}"), otherwise, "{content_type}");
             let content_type = Some(content_type).filter(|text| !text.is_empty());
             let stated = Stated { content_type, nosniff: true, path: "/a.css", embedded: true };
-            assert_eq!(Document::of(&stated, b"a{}"), None);
+            assert_eq!(Document::of(&stated, b"a{}"), otherwise);
         }
         assert_eq!(of("image/png", "/a.css", true, "a{}"), None);
     }
@@ -171,8 +202,8 @@ mod tests {
     fn a_manifest_is_one_by_its_name_where_a_page_names_it() {
         for path in ["/site.webmanifest", "/a/manifest.json"] {
             assert_eq!(of("application/json", path, true, "{}"), Some(Document::Manifest));
-            assert_eq!(of("application/json", path, false, "{}"), None);
+            assert_eq!(of("application/json", path, false, "{}"), Some(Document::Json));
         }
-        assert_eq!(of("application/json", "/a.json", true, "{}"), None);
+        assert_eq!(of("application/json", "/a.json", true, "{}"), Some(Document::Json));
     }
 }

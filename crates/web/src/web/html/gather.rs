@@ -8,6 +8,7 @@ use super::element::{Common, Element, Name, Values, link_kind};
 use super::found::Found;
 use super::text::AnchorTexts;
 use crate::fingerprint::Fingerprint;
+use crate::web::json::JsonLinks;
 use crate::web::tags::{Attribute, Tag, Tags};
 use crate::web::{json, mime, script};
 
@@ -19,6 +20,10 @@ pub(super) struct Rules {
     pub(super) agent_token: String,
     /// Strings in scripts that look like file names are taken for URLs.
     pub(super) script_files: bool,
+    /// Strings of answers in JSON that are links.
+    pub(super) json_links: JsonLinks,
+    /// URLs in text without markup are links.
+    pub(super) text_links: bool,
     /// A URL counts once for each kind of link.
     pub(super) each_kind: bool,
     /// Links beside the content are distinguished.

@@ -9,18 +9,20 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use url::Url;
 
 use super::RobotsDirectives;
-use super::document::Document;
+use super::document::{Document, Stated};
 use super::found::Found;
 use super::gather::Rules;
 use super::lazy::LazyNames;
 use super::text::AnchorTexts;
 use super::{BYTES_PER_LINK, Link, LinkKind, Links};
 use crate::fingerprint::Fingerprints;
+use crate::web::json::JsonLinks;
 use crate::web::shortcut::Shortcut;
 use crate::web::tags::Tags;
 use crate::web::url::{CanonicalUrl, with_two_slashes};
 use crate::web::url::{KeyMaker, LastOrigin};
-use crate::web::{charset, json, mime, xml};
+use crate::web::values::Role;
+use crate::web::{charset, json, markdown, mime, plain, xml};
 
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;
@@ -84,6 +86,18 @@ impl LinkScan {
         self
     }
 
+    /// A scan that takes these strings of answers in JSON for links.
+    pub fn with_json_links(mut self, which: JsonLinks) -> Self {
+        self.rules.json_links = which;
+        self
+    }
+
+    /// A scan that takes URLs in text without markup for links, if `takes` says so.
+    pub fn with_text_links(mut self, takes: bool) -> Self {
+        self.rules.text_links = takes;
+        self
+    }
+
     /// A scan that distinguishes links beside the content of a page, if `tells` is true, and gives them behind the
     /// others.
     pub fn with_asides(mut self, tells: bool) -> Self {
@@ -95,6 +109,15 @@ impl LinkScan {
     pub fn with_each_kind(mut self) -> Self {
         self.rules.each_kind = true;
         self
+    }
+
+    /// True if a body may name links to this scan, as far as that is known before it is looked at.
+    pub fn may_read(&self, stated: &Stated<'_>) -> bool {
+        match Document::named(stated) {
+            Some(Document::Json) => self.rules.json_links != JsonLinks::Off,
+            Some(Document::Text) => self.rules.text_links,
+            _ => Document::may_be(stated),
+        }
     }
 
     /// The links of a page: of a [`Document`] in HTML, or in XHTML by its type.
@@ -133,6 +156,11 @@ impl LinkScan {
                 self.gather(document, &markup);
                 self.resolve(encoding, base, keys)
             }
+            Document::Markdown => {
+                let page = markdown::to_html(body, content_type);
+                self.gather(Document::Html, page.as_bytes());
+                self.resolve(UTF_8, base, keys)
+            }
             _ => {
                 self.read(document, &charset::to_utf8(body, encoding), base);
                 self.resolve(UTF_8, base, keys)
@@ -158,7 +186,9 @@ impl LinkScan {
             Document::Script => found.add_script(text, true, &self.rules),
             Document::Manifest => json::manifest(text, &mut |role, url| found.add_role(role, url)),
             Document::Xml => xml::urls(text, url, &mut |role, url| found.add_role(role, url)),
-            Document::Html | Document::Xhtml | Document::Svg => {}
+            Document::Json => json::links(text, self.rules.json_links, &mut |url| found.add_role(Role::Link, url)),
+            Document::Text if self.rules.text_links => plain::urls(text, &mut |url| found.add_role(Role::Link, url)),
+            Document::Html | Document::Xhtml | Document::Svg | Document::Markdown | Document::Text => {}
         }
     }
 

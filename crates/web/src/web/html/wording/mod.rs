@@ -23,6 +23,7 @@ mod words;
 
 use super::Document;
 use crate::web::charset;
+use crate::web::markdown;
 use crate::web::mime::MimeType;
 use crate::web::references::push_value;
 use crate::web::tags::Tags;
@@ -64,8 +65,13 @@ impl Wording {
 
     /// The wording of a document, which is without content coding; none of a kind that people do not read.
     pub fn document(&mut self, document: Document, body: &[u8], content_type: Option<&str>) -> Option<&[u8]> {
+        if document == Document::Markdown {
+            let page = markdown::to_html(body, content_type);
+            return self.document(Document::Html, page.as_bytes(), Some("text/html; charset=utf-8"));
+        }
         let is_html = match document {
-            Document::Html => true,
+            Document::Html | Document::Markdown => true,
+            Document::Json | Document::Text => return Some(self.plain(body, content_type)),
             Document::Xhtml | Document::Svg | Document::Xml => false,
             Document::Css | Document::Script | Document::Manifest => return None,
         };
