@@ -44,14 +44,14 @@ fn a_rendering_that_is_not_read_again_after_a_death_is_found() {
 
 /// Cookie walls whose cookies change, some of them while several requests to a host are in flight.
 #[test]
-fn the_contract_holds_in_a_hundred_crawls_that_send_cookies_back() {
-    let all = hold(WALLS_FROM..WALLS_FROM + 100, |seed| if seed % 4 == 0 { 3 } else { 1 });
+fn the_contract_holds_in_fifty_crawls_that_send_cookies_back() {
+    let all = hold(WALLS_FROM..WALLS_FROM + 50, |seed| if seed % 4 == 0 { 3 } else { 1 });
     assert!(all.deaths > 100 && all.passed > 1_000, "{all:?}");
 }
 
 #[test]
-fn supporters_are_those_of_the_archives_links_in_sixty_crawls_with_rounds() {
-    let all = hold(SUPPORTED_FROM..SUPPORTED_FROM + 60, |seed| [1, 1, 2, 1, 4][(seed % 5) as usize]);
+fn supporters_are_those_of_the_archives_links_in_forty_crawls_with_rounds() {
+    let all = hold(SUPPORTED_FROM..SUPPORTED_FROM + 40, |seed| [1, 1, 2, 1, 4][(seed % 5) as usize]);
     assert!(all.deaths > 60 && all.requests > 2_000, "{all:?}");
 }
 
