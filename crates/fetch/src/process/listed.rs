@@ -48,7 +48,7 @@ impl Finder {
         findings: &mut Findings,
     ) {
         let origin = CanonicalUrl::parse(origin).unwrap_or_else(|_| url.clone());
-        if scope.is_requisite(naming.hops.embeds_before_robots()) && !scope.has_pages_at(&origin) {
+        if !wants_pages(&origin, naming, scope) {
             return;
         }
         let mut list = List::default();
@@ -67,13 +67,11 @@ impl Finder {
     pub(super) fn name_asked(&self, origin: &str, naming: Naming<'_>, scope: &Scope, findings: &mut Findings) {
         let ProcessOptions { asks_missing, llms_txt, .. } = self.options;
         let asked = [(asks_missing, MISSING_PATH), (llms_txt, LLMS_PATH)];
-        let mut paths = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, path)| path).peekable();
-        if paths.peek().is_none() || !wants_pages(origin, naming, scope) {
-            return;
-        }
-        let Ok(origin) = CanonicalUrl::parse(origin) else { return };
-        for target in paths.filter_map(|path| origin.join(path).ok()) {
-            self.add_link(target, LinkKind::Embed, naming, scope, findings);
+        for (_, path) in asked.into_iter().filter(|(is_asked, _)| *is_asked) {
+            let Ok(origin) = CanonicalUrl::parse(origin) else { return };
+            if let Some(target) = origin.join(path).ok().filter(|_| wants_pages(&origin, naming, scope)) {
+                self.add_link(target, LinkKind::Embed, naming, scope, findings);
+            }
         }
     }
 
@@ -87,7 +85,7 @@ impl Finder {
         scope: &Scope,
         findings: &mut Findings,
     ) {
-        if !wants_pages(origin, naming, scope) {
+        if !CanonicalUrl::parse(origin).is_ok_and(|origin| wants_pages(&origin, naming, scope)) {
             return;
         }
         for target in licenses.split(", ").filter_map(|license| CanonicalUrl::parse(license).ok()) {
@@ -201,9 +199,8 @@ impl Finder {
 }
 
 /// False for an origin that is asked for what pages elsewhere embed, and for nothing else.
-fn wants_pages(origin: &str, naming: Naming<'_>, scope: &Scope) -> bool {
-    !scope.is_requisite(naming.hops.embeds_before_robots())
-        || CanonicalUrl::parse(origin).is_ok_and(|origin| scope.has_pages_at(&origin))
+fn wants_pages(origin: &CanonicalUrl, naming: Naming<'_>, scope: &Scope) -> bool {
+    !scope.is_requisite(naming.hops.embeds_before_robots()) || scope.has_pages_at(origin)
 }
 
 /// Reads an answer of this format, one at a time: a sitemap takes far more memory than a page.

@@ -70,6 +70,11 @@ pub fn to_utf8<'a>(body: &'a [u8], encoding: &'static Encoding) -> Cow<'a, str> 
     encoding.decode_with_bom_removal(body).0
 }
 
+/// The encoding of a document that cannot declare one itself: plain text, Markdown, JSON.
+pub fn of_text(content_type: Option<&str>) -> &'static Encoding {
+    content_type.and_then(of_content_type).unwrap_or(encoding_rs::UTF_8)
+}
+
 /// The encoding that the charset parameter of a Content-Type names.
 pub fn of_content_type(content_type: &str) -> Option<&'static Encoding> {
     Encoding::for_label(MimeType::parse(content_type)?.charset?.as_bytes())

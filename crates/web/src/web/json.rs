@@ -1,13 +1,13 @@
 //! URLs in JSON: web manifests, linked data (JSON-LD) and import maps that pages come with, and answers in JSON.
 //!
-//! What pages come with is read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over, and
-//! `serde_json` refuses what is nested deeper than 128 levels. What is no JSON names nothing. Linked data is read as
-//! leniently as for the facts of a page (`lenient`), for it is written by the same hands.
+//! Those that pages come with are read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over,
+//! and `serde_json` refuses what is nested deeper than 128 levels. What is no JSON names nothing. Linked data is read
+//! as leniently as for the facts of a page (`lenient`), for it is written by the same hands.
 
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::values::Role;
@@ -69,7 +69,7 @@ pub(crate) fn import_map(text: &str, found: &mut dyn FnMut(&str)) {
 }
 
 /// Strings of answers in JSON that are links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JsonLinks {
     /// None.
     #[default]

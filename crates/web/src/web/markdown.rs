@@ -4,6 +4,9 @@ use pulldown_cmark::{Options, Parser, html};
 
 use super::charset;
 
+/// The type of the HTML that is made.
+pub const MADE: &str = "text/html; charset=utf-8";
+
 /// Types of a document that is Markdown.
 const TYPES: [&str; 2] = ["text/markdown", "text/x-markdown"];
 /// Ends of names by which text without another type is Markdown: that of llmstxt.org among them.
@@ -21,8 +24,7 @@ pub(crate) fn is_named_so(path: &str) -> bool {
 
 /// The document in HTML. It is UTF-8, unless its Content-Type says otherwise.
 pub fn to_html(body: &[u8], content_type: Option<&str>) -> String {
-    let encoding = content_type.and_then(charset::of_content_type).unwrap_or(encoding_rs::UTF_8);
-    page(&charset::to_utf8(body, encoding))
+    page(&charset::to_utf8(body, charset::of_text(content_type)))
 }
 
 fn page(text: &str) -> String {

@@ -12,6 +12,7 @@ use crate::reading::rendered_lines;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::Escaped;
 use crate::web::html::title;
+use crate::web::markdown::MADE;
 
 /// Bytes of the text of a page; what is beyond is left out.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -66,8 +67,9 @@ impl Pages {
             return Ok(());
         }
         let ts = seconds(entry.time);
-        let text = if self.text { text(entry, response, warnings)? } else { None };
-        let title = title(decode(response).as_bytes(), Some(DECODED)).filter(|title| !title.is_empty());
+        let html = decode(response);
+        let text = if self.text { text(entry, &html, warnings)? } else { None };
+        let title = title(html.as_bytes(), Some(MADE)).filter(|title| !title.is_empty());
         let page = Page { id: format!("{:x}", entry.handle), url: plain(&entry.url), ts: &ts, title, seed, text };
         let out = if seed { &mut self.seeds } else { &mut self.others };
         serde_json::to_writer(&mut *out, &page)?;
@@ -95,12 +97,9 @@ impl Pages {
     }
 }
 
-/// The type of a page that was decoded.
-const DECODED: &str = "text/html; charset=utf-8";
-
 /// The text of a page, where it has a tree within the limits.
-fn text(entry: &Entry, response: &Response, warnings: &mut dyn Write) -> anyhow::Result<Option<String>> {
-    match parse(&decode(response), TIME_MAX) {
+fn text(entry: &Entry, html: &str, warnings: &mut dyn Write) -> anyhow::Result<Option<String>> {
+    match parse(html, TIME_MAX) {
         Ok(page) => {
             let mut text = rendered_lines(&page);
             text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));

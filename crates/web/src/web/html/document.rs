@@ -116,9 +116,7 @@ impl Document {
                 charset::of_xml(body, content_type)
             }
             Document::Css => charset::of_css(body, content_type),
-            Document::Markdown | Document::Json | Document::Text => {
-                content_type.and_then(charset::of_content_type).unwrap_or(encoding_rs::UTF_8)
-            }
+            Document::Markdown | Document::Json | Document::Text => charset::of_text(content_type),
         }
     }
 }

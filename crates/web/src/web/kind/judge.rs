@@ -51,8 +51,9 @@ impl Kinds {
     pub fn judge<B: AsRef<[u8]>>(&self, answer: &Answer<'_, B>) -> Option<Judged> {
         let rules = self.rules.get_or_init(|| Rules::with_table(&self.own));
         let content_type = headers::first(answer.headers, "content-type");
+        let essence = mime::essence(content_type.as_deref());
         let page = || Page::read(answer.body, content_type.as_deref());
-        let is_page = is_page(content_type.as_deref());
+        let is_page = is_page(&essence);
         let is_missing = is_page && is_missing_url(answer.url) && (200..300).contains(&answer.status);
         if is_missing || is_page && is_gone(answer.status) {
             self.hosts.learn_gone(answer.url, answer.body.len(), page);
@@ -60,13 +61,17 @@ impl Kinds {
         if is_missing {
             return Some(missing());
         }
-        let asks_for_text = is_page && answer.status == 200 && self.hosts.asks_for_text(answer.url, answer.body.len());
-        if !asks_for_text && !may_be_other(rules, answer, content_type.as_deref()) {
+        let may_be_other = may_be_other(rules, answer, &essence, content_type.as_deref());
+        let has_text = is_page && answer.status == 200;
+        let asks_for_text = || has_text && self.hosts.asks_for_text(answer.url, answer.body.len());
+        if !(may_be_other || asks_for_text()) {
             return None;
         }
         let page = page();
-        let like =
-            if is_page && answer.status == 200 { self.hosts.compare(answer.url, &page) } else { Likeness::default() };
+        let like = if has_text { self.hosts.compare(answer.url, &page) } else { Likeness::default() };
+        if !may_be_other && !like.is_of_gone {
+            return None;
+        }
         let close = Close { like, ..Close::new(rules, answer, content_type.as_deref(), &page) };
         // of several rules the first one whose signals weigh most
         let mut best: Option<(&Rule, i32)> = None;
@@ -96,12 +101,17 @@ fn is_gone(status: u16) -> bool {
     matches!(status, 404 | 410)
 }
 
-fn is_page(content_type: Option<&str>) -> bool {
-    matches!(&*mime::essence(content_type), "" | "text/html" | "application/xhtml+xml")
+fn is_page(essence: &str) -> bool {
+    matches!(essence, "" | "text/html" | "application/xhtml+xml")
 }
 
 /// False for what is content by its head, its title and the length of its text.
-fn may_be_other<B: AsRef<[u8]>>(rules: &Rules, answer: &Answer<'_, B>, content_type: Option<&str>) -> bool {
+fn may_be_other<B: AsRef<[u8]>>(
+    rules: &Rules,
+    answer: &Answer<'_, B>,
+    essence: &str,
+    content_type: Option<&str>,
+) -> bool {
     match answer.status {
         200..=299 => {}
         // whatever page they come with
@@ -111,8 +121,8 @@ fn may_be_other<B: AsRef<[u8]>>(rules: &Rules, answer: &Answer<'_, B>, content_t
     if rules.telling_heads.iter().any(|condition| head_holds(answer, condition)) {
         return true;
     }
-    match &*mime::essence(content_type) {
-        _ if is_page(content_type) => {}
+    match essence {
+        _ if is_page(essence) => {}
         "text/plain" | "application/json" | "application/problem+json" => {
             return answer.body.len() <= BYTES_OF_MESSAGE;
         }

@@ -65,12 +65,12 @@ impl Wording {
 
     /// The wording of a document, which is without content coding; none of a kind that people do not read.
     pub fn document(&mut self, document: Document, body: &[u8], content_type: Option<&str>) -> Option<&[u8]> {
-        if document == Document::Markdown {
-            let page = markdown::to_html(body, content_type);
-            return self.document(Document::Html, page.as_bytes(), Some("text/html; charset=utf-8"));
-        }
         let is_html = match document {
-            Document::Html | Document::Markdown => true,
+            Document::Html => true,
+            Document::Markdown => {
+                let page = markdown::to_html(body, content_type);
+                return self.document(Document::Html, page.as_bytes(), Some(markdown::MADE));
+            }
             Document::Json | Document::Text => return Some(self.plain(body, content_type)),
             Document::Xhtml | Document::Svg | Document::Xml => false,
             Document::Css | Document::Script | Document::Manifest => return None,
@@ -89,8 +89,7 @@ impl Wording {
     /// The wording of text without markup.
     pub fn plain(&mut self, body: &[u8], content_type: Option<&str>) -> &[u8] {
         self.words.clear();
-        let encoding = content_type.and_then(charset::of_content_type).unwrap_or(encoding_rs::UTF_8);
-        self.words.push(&super::scan::utf8(body, encoding));
+        self.words.push(&super::scan::utf8(body, charset::of_text(content_type)));
         self.words.part();
         &self.words.text
     }
