@@ -7,6 +7,7 @@
 //! Neither side names the other. A job has the address for its reply ([`Addressed`]); what is said of a site, of the
 //! right to make requests and of signatures comes through [`Sites`], [`Lease`] and [`RequestSigner`].
 
+mod conversion;
 mod evidence;
 mod fault;
 mod job;
@@ -23,6 +24,7 @@ mod retries;
 mod signing;
 mod sites;
 
+pub use conversion::{Conversion, ConversionFailure, Converter};
 pub use evidence::{ContentDigests, Evidence, PageLink, ParameterEvidence, ParameterKeys};
 pub use fault::{Fault, panic_text};
 pub use job::{

@@ -21,6 +21,7 @@
 //! - [`sitemap`]: files that list the URLs of a site
 //! - [`html`]: the streaming link scan, robots directives of pages, the Link header
 //! - `css`, `json`, `plain`, `script`, `xml`: what sheets, JSON, plain text, scripts and documents of XML name
+//! - [`format`](mod@format): the formats of documents that are no pages
 //! - [`markdown`]: Markdown as HTML, which the link scan and readers take as a page
 //! - [`tags`], `references`, `values`: tags of a page, and what is written in their attributes
 //! - [`charset`]: the encoding of a page
@@ -50,6 +51,7 @@ pub mod css;
 mod directives;
 pub mod expression;
 pub mod forgotten;
+pub mod format;
 pub mod headers;
 pub mod host_name;
 pub mod html;
