@@ -254,6 +254,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         kinds: None,
         asks_missing: false,
         kinds_without_links: Vec::new(),
+        documents: None,
         sites: None,
     }
 }

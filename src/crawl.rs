@@ -18,6 +18,7 @@ pub(crate) mod control;
 pub(crate) mod dedup;
 mod director;
 mod directory;
+mod documents;
 pub(crate) mod due;
 mod ending;
 mod engine_thread;

@@ -55,6 +55,7 @@
 //! | [`fetch`] | requests on tokio | `fetch` |
 //! | [`process`] | threads that find links and build records | `fetch` |
 //! | [`render`] | pages in browsers whose every request the engine answers | `fetch` |
+//! | [`documents`] | PDFs and the like as pages, made by processes that can do nothing else | `documents` |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result | `simweb` |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
 //! | `report` | display, closing statistics, metrics | |
@@ -73,7 +74,7 @@
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
-//! and `contract` ◄ `archive` ◄ `analysis` and `contract` ◄ `simweb`, which know no engine. This one wires them
+//! and `contract` ◄ `archive` ◄ `analysis`, `contract` ◄ `documents` and `contract` ◄ `simweb`, which know no engine. This one wires them
 //! together. `simulator` is above all of them and beside this one, whose tests and benchmarks use it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
@@ -85,6 +86,7 @@ pub use crawler_archive::dirs;
 pub use crawler_cluster::{cluster, node, ship, store};
 pub use crawler_contract::{checkpoint, contract, exchange, record, text};
 pub use crawler_core::{calendar, container, disk, drum, frontier, hours, politeness, reading, shard, similar, warc};
+pub use crawler_documents::documents;
 pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_simweb::simweb;

@@ -94,15 +94,23 @@ impl Response {
         self.stated(|fields| headers::list(fields, "content-encoding"))
     }
 
-    /// The response with `dom` in the place of its decoded body.
-    fn with_rendered(self, dom: String) -> Response {
+    /// The response with `dom`, a page that was made of it, in the place of its body.
+    pub(crate) fn with_rendered(&self, dom: String) -> Response {
         let is_of_body = |name: &[u8]| {
             ["content-type", "content-encoding"].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
         };
-        let mut headers = self.headers;
+        let mut headers = self.headers.clone();
         headers.retain(|(name, _)| !is_of_body(name));
         headers.push((b"content-type".to_vec(), b"text/html; charset=utf-8".to_vec()));
-        Response { headers, body: dom.clone().into_bytes(), decoded: dom.into_bytes(), is_partial: false, ..self }
+        Response {
+            status: self.status,
+            reason: self.reason.clone(),
+            headers,
+            payload_headers: self.payload_headers.clone(),
+            body: dom.clone().into_bytes(),
+            decoded: dom.into_bytes(),
+            is_partial: false,
+        }
     }
 
     fn stated(&self, read: impl Fn(&[(Vec<u8>, Vec<u8>)]) -> Option<String>) -> Option<String> {
@@ -156,12 +164,17 @@ pub trait Archive {
     }
     /// Returns the answer; for a revisit, with the body that it refers to.
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
-    /// The page as a rendering left it, if it was rendered.
+    /// True for a version of which the crawl has made a page, whatever it is itself; for a 304, if that is so of the
+    /// version that it confirms.
+    fn has_made_page(&self, _: &Entry) -> anyhow::Result<bool> {
+        Ok(false)
+    }
+    /// The page as a rendering left it, or as it was made of a document, if it was.
     fn rendered(&self, _: &Entry) -> anyhow::Result<Option<String>> {
         Ok(None)
     }
-    /// Returns the answer as a reader sees it: for a page that was rendered, the decoded body is what the rendering
-    /// left.
+    /// Returns the answer as a reader sees it: the decoded body of a page that was rendered is what the rendering left,
+    /// and that of a document, such as a PDF, what was made of it.
     fn shown(&self, entry: &Entry) -> anyhow::Result<Response> {
         let response = self.response(entry)?;
         Ok(match self.rendered(entry)? {

@@ -123,8 +123,10 @@ impl DiffArgs {
             return Ok(Exit::Internal);
         };
         let text = |entry: &Entry| {
-            let response = archive.response(entry)?;
-            Ok::<_, anyhow::Error>(if self.source { source_of(entry, &response) } else { lines_of(entry, &response) })
+            Ok::<_, anyhow::Error>(match self.source {
+                true => source_of(entry, &archive.response(entry)?),
+                false => lines_of(entry, &archive.shown(entry)?),
+            })
         };
         let (Some(before), Some(now)) = (text(&from)?, text(&to)?) else {
             let is_same = from.digest_sha1 == to.digest_sha1;

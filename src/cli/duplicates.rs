@@ -148,7 +148,7 @@ impl Pages<'_> {
                 _ => Ok(()),
             };
             self.selection.each(self.archive, false, damage, warnings, |entry, damage, warnings| {
-                if !self.selection.is_page(&entry) {
+                if !self.selection.is_page(self.archive, &entry)? {
                     return Ok(());
                 }
                 match self.archive.shown(&entry) {

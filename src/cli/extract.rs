@@ -267,7 +267,7 @@ impl ExtractArgs {
         thread::scope(|scope| {
             let mut rows = Ordered::start(scope, &take);
             selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-                if !selection.is_page(&entry) || repeated.contains(&entry.handle) {
+                if repeated.contains(&entry.handle) || !selection.is_page(archive, &entry)? {
                     return Ok(());
                 }
                 match archive.shown(&entry) {

@@ -67,6 +67,7 @@ use run::CrawlArgs;
 use crate::crawl::cluster::StoredCrawl;
 use crate::crawl::{CrawlError, CrawlRequest};
 use crate::disk::Disk;
+use crate::documents::child;
 use crate::report::closing::shell_word;
 use crate::ship::Reads;
 use crate::web::secret::SecretAddress;
@@ -256,6 +257,9 @@ Examples:
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == child::ARGUMENT) {
+        return child::run();
+    }
     run_with(parts::crawl, parts::open_archive)
 }
 

@@ -118,6 +118,11 @@ impl Archive for Container {
         Ok(Page::new(self.archives.clone(), place, record).answer()?.into())
     }
 
+    fn has_made_page(&self, entry: &Entry) -> anyhow::Result<bool> {
+        let (place, record, _) = self.record(entry)?;
+        Ok(Page::new(self.archives.clone(), place, record).is_rendered()?)
+    }
+
     fn rendered(&self, entry: &Entry) -> anyhow::Result<Option<String>> {
         let (place, record, _) = self.record(entry)?;
         Ok(Page::new(self.archives.clone(), place, record).rendered()?)

@@ -12,6 +12,7 @@ use crate::clock::Time;
 use crate::disk::sorter::{Members, Sorter};
 use crate::text::figures::counted;
 use crate::warc::parse_date;
+use crate::web::format::Format;
 use crate::web::kind::Kind;
 use crate::web::markdown::is_markdown;
 use crate::web::mime;
@@ -222,11 +223,17 @@ impl Selection {
         }
     }
 
-    /// True if an entry is an HTML page to be read: one with status 200, unless others are selected by their status.
-    pub(super) fn is_page(&self, entry: &Entry) -> bool {
+    /// True if an entry of an archive is a page to be read, be it HTML or a document of which a page was made: one with
+    /// status 200, unless others are selected by their status.
+    pub(super) fn is_page(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<bool> {
+        if entry.status != 200 && !entry.is_confirmed() && self.status.is_empty() {
+            return Ok(false);
+        }
         let essence = mime::essence(Some(&entry.mime));
-        let is_read = matches!(&*essence, "text/html" | "application/xhtml+xml") || is_markdown(&essence);
-        is_read && (entry.status == 200 || entry.is_confirmed() || !self.status.is_empty())
+        if matches!(&*essence, "text/html" | "application/xhtml+xml") || is_markdown(&essence) {
+            return Ok(true);
+        }
+        Ok(Format::may_be(Some(&entry.mime)) && archive.has_made_page(entry)?)
     }
 
     /// True if an entry is to be read for its links: one with status 200 or a redirect, unless others are selected by

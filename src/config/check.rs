@@ -84,6 +84,7 @@ fn of_all(config: &Config) -> Checked {
     politeness(config)?;
     fetch(config)?;
     render(config)?;
+    documents(config)?;
     kinds(config)?;
     names_and_addresses(config)?;
     stores(config)?;
@@ -334,6 +335,13 @@ fn fetch(config: &Config) -> Checked {
 fn kinds(config: &Config) -> Checked {
     let rules = crate::web::kind::Kinds::new(&config.kinds.rules);
     rules.map_or_else(|error| require(false, "kinds.rules", error.to_string()), |_| Ok(()))
+}
+
+fn documents(config: &Config) -> Checked {
+    let documents = &config.documents;
+    require((1..=256).contains(&documents.readers), "documents.readers", "must be from 1 to 256")?;
+    require(documents.memory >= Bytes::mib(64), "documents.memory", "must be at least \"64MiB\"")?;
+    at_least(documents.time, "1s", "documents.time")
 }
 
 fn render(config: &Config) -> Checked {

@@ -41,8 +41,8 @@ pub use hosts::Hosts;
 pub use kinds::{KindRetries, Kinds};
 pub use recrawl::{Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern};
 pub use sections::{
-    Budget, BySupporters, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat,
-    Network, Pictures, Politeness, ReadableBy, Render, Report, Robots, Scope, Seen,
+    Budget, BySupporters, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Documents, Drum, Fetch, Frontier, Identity,
+    LogFormat, Network, Pictures, Politeness, ReadableBy, Render, Report, Robots, Scope, Seen,
 };
 pub use site::{Priority, Site};
 pub use value::{Bytes, Workers};
@@ -72,6 +72,9 @@ pub struct Config {
     /// Pages that are rendered by a browser, and the limits of that.
     #[serde(default)]
     pub render: Render,
+    /// Documents that are no pages, and are read as if they were.
+    #[serde(default)]
+    pub documents: Documents,
     /// Treatment of robots.txt and of what it names.
     pub robots: Robots,
     /// Treatment of answers that are no content.
@@ -105,8 +108,8 @@ pub struct Config {
 /// Applies `$act` to every section of a [`Config`], each under its name.
 macro_rules! each_section {
     ($config:expr, $name:ident, $act:expr) => {
-        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, render, robots, kinds,
-            dns, network, drum, seen, frontier, container, recrawl, cluster, report)
+        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, render, documents, robots,
+            kinds, dns, network, drum, seen, frontier, container, recrawl, cluster, report)
     };
     (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
         match $name {
@@ -122,7 +125,7 @@ use each_section;
 const SITE: &str = "site";
 
 /// Names of the sections, in the order of the file.
-const SECTIONS: [&str; 18] = [
+const SECTIONS: [&str; 19] = [
     "crawl",
     "identity",
     "scope",
@@ -130,6 +133,7 @@ const SECTIONS: [&str; 18] = [
     "budget",
     "fetch",
     "render",
+    "documents",
     "robots",
     "kinds",
     "dns",
@@ -256,6 +260,7 @@ impl Config {
             budget,
             fetch,
             render,
+            documents,
             robots,
             kinds,
             dns,
@@ -277,6 +282,7 @@ impl Config {
             budget: budget.clone(),
             fetch: fetch.clone(),
             render: render.clone(),
+            documents: documents.clone(),
             robots: robots.clone(),
             kinds: kinds.clone(),
             dns: dns.clone(),

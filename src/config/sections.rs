@@ -22,6 +22,7 @@ use crate::frontier::{self, FrontierOptions, RoundBudgets};
 use crate::hours::ALWAYS;
 use crate::signature::{AgentForm, Component};
 use crate::warc::Compression;
+use crate::web::format::Format;
 use crate::web::html::LAZY_ATTRIBUTES;
 use crate::web::json::JsonLinks;
 use crate::web::preferences::Usage;
@@ -391,6 +392,20 @@ section! {
         cache_time: Duration = HOUR,
         /// True to use a browser even if it cannot have a sandbox.
         allow_unsandboxed: bool = false,
+    }
+}
+
+section! {
+    /// Documents that are no pages, and are read as if they were.
+    Documents {
+        /// Formats that are read.
+        formats: Vec<Format> = Vec::new(),
+        /// Documents that are read at the same time, each by its own process.
+        readers: usize = 2,
+        /// Memory of such a process.
+        memory: Bytes = Bytes::mib(512),
+        /// Time of a processor that a document may take.
+        time: Duration = Duration::from_secs(10),
     }
 }
 

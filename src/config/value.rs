@@ -9,6 +9,7 @@ use toml::de::DeValue;
 
 use crate::container::Keep;
 use crate::signature::Component;
+use crate::web::format::Format;
 use crate::web::preferences::Usage;
 use crate::web::secret::SecretAddress;
 
@@ -412,6 +413,20 @@ impl Setting for Vec<Usage> {
 
     fn to_toml(&self) -> String {
         self.iter().map(|usage| usage.name().to_owned()).collect::<Vec<_>>().to_toml()
+    }
+}
+
+impl Setting for Vec<Format> {
+    const EXPECTED: &'static str = "a list of \"pdf\", \"office\" and \"epub\"";
+    const EXAMPLE: &'static str = "[\"pdf\", \"office\", \"epub\"]";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let named = |name: String| Format::ALL.into_iter().find(|format| format.name() == name);
+        Vec::<String>::from_toml(value)?.into_iter().map(named).collect()
+    }
+
+    fn to_toml(&self) -> String {
+        self.iter().map(|format| format.name().to_owned()).collect::<Vec<_>>().to_toml()
     }
 }
 

@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject;
 use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::sites::{self, SiteTables};
 use super::treatment;
-use super::{CrawlError, CrawlRequest, rendering};
+use super::{CrawlError, CrawlRequest, documents, rendering};
 use crate::checkpoint::{Identity, Shape, begin};
 use crate::clock::Time;
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
@@ -204,6 +204,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         kinds: kinds(config)?,
         asks_missing: config.kinds.judge && config.kinds.ask_missing,
         kinds_without_links: config.kinds.no_links.clone(),
+        documents: documents::readers(config),
         // it makes no requests
         sites: SiteTables::of(config, None)?.map(|tables| tables as Arc<dyn Sites>),
     })

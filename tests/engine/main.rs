@@ -392,6 +392,7 @@ fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run
         kinds: None,
         asks_missing: false,
         kinds_without_links: Vec::new(),
+        documents: None,
         sites: None,
     };
     let record = Rc::new(RefCell::new(Record::default()));

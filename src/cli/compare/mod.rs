@@ -84,6 +84,10 @@ impl Version<'_> {
         self.archive.response(self.entry)
     }
 
+    pub(super) fn shown(&self) -> anyhow::Result<Response> {
+        self.archive.shown(self.entry)
+    }
+
     /// Returns the target of a redirect; as it was sent where it is no URL.
     fn location(&self) -> anyhow::Result<Option<String>> {
         let response = self.response()?;

@@ -43,8 +43,8 @@ pub(in crate::cli) struct Texts {
 impl Texts {
     /// Returns what readers see of two versions; `None` where one of them is no text.
     pub(in crate::cli) fn of(before: &Version<'_>, now: &Version<'_>) -> anyhow::Result<Option<Texts>> {
-        let Some(before) = lines_of(before.entry, &before.response()?) else { return Ok(None) };
-        let Some(now) = lines_of(now.entry, &now.response()?) else { return Ok(None) };
+        let Some(before) = lines_of(before.entry, &before.shown()?) else { return Ok(None) };
+        let Some(now) = lines_of(now.entry, &now.shown()?) else { return Ok(None) };
         Ok(Some(Texts { before, now }))
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Page {
     /// The records of its exchange, the record of the answer last.
     pub exchange: Vec<StoredRecord>,
     pub response: Response,
+    /// The page that the crawl has made of it.
+    pub rendered: Option<String>,
     /// Place of the record of the answer.
     pub place: RecordLocation,
 }
@@ -41,7 +43,7 @@ pub(super) struct Derivation<'a> {
     /// End of the name of a file that was given none.
     pub suffix: &'static str,
     /// Entries of which records are made.
-    pub wants: fn(&Selection, &Entry) -> bool,
+    pub wants: fn(&Selection, &dyn Archive, &Entry) -> anyhow::Result<bool>,
     pub make: fn(&Page, &mut Encoder) -> Made,
 }
 
@@ -72,7 +74,7 @@ impl Derivation<'_> {
             let mut made = Ordered::start(scope, &work);
             let selection = self.common.selection(KindChoice::Unjudged);
             selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
-                if !(self.wants)(&selection, &entry) {
+                if !(self.wants)(&selection, archive, &entry)? {
                     return Ok(());
                 }
                 match page(archive, &entry) {
@@ -95,7 +97,7 @@ impl Derivation<'_> {
 
 fn page(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Page> {
     let (exchange, response) = archive.exchange_and_response(entry)?;
-    Ok(Page { exchange, response, place: archive.place(entry)? })
+    Ok(Page { exchange, response, rendered: archive.rendered(entry)?, place: archive.place(entry)? })
 }
 
 /// Writes what was made of a page.

@@ -44,11 +44,7 @@ impl WetArgs {
 fn conversion(page: &Page, encoder: &mut Encoder) -> Made {
     let mut made = Made::default();
     let Some(answer) = page.exchange.last() else { return made };
-    let rendered = page.exchange.iter().find(|stored| stored.record.kind() == "conversion");
-    let html = match rendered {
-        Some(stored) => String::from_utf8_lossy(&stored.record.block).into_owned(),
-        None => decode(&page.response),
-    };
+    let html = page.rendered.clone().unwrap_or_else(|| decode(&page.response));
     match parse(&html, TIME_MAX) {
         Ok(tree) => {
             let mut text = title_of(&tree).unwrap_or_default();

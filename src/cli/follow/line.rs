@@ -132,8 +132,17 @@ struct Content {
     history: History,
     /// The answer; its body has gone into `response`.
     response: Response,
+    /// The page that the crawl has made of the answer, where it did and a field is read from it.
+    made: Option<Response>,
     title: Option<String>,
     text: Option<String>,
+}
+
+impl Content {
+    /// The answer as a reader sees it.
+    fn shown(&self) -> &Response {
+        self.made.as_ref().unwrap_or(&self.response)
+    }
 }
 
 impl Lines {
@@ -205,10 +214,12 @@ impl Lines {
             let answer: Answer = page.answer()?;
             content.response = Response { body: Vec::new(), ..answer.into() };
         }
-        let response = &content.response;
-        if self.wants(Field::of_tree) && is_page(response) {
+        if self.wants(|field| field.of_tree() || field == Field::Links) {
+            content.made = page.rendered()?.map(|html| content.response.with_rendered(html));
+        }
+        if self.wants(Field::of_tree) && is_page(content.shown()) {
             let with_text = self.wants(|field| field == Field::Text);
-            (content.title, content.text) = texts(response, with_text);
+            (content.title, content.text) = texts(content.shown(), with_text);
         }
         Ok(content)
     }
@@ -237,7 +248,7 @@ impl Lines {
             Field::Headers => json!(named(response)),
             Field::Title => json!(content.title),
             Field::Text => json!(content.text),
-            Field::Links => json!(self.links(page, response)?),
+            Field::Links => json!(self.links(page, content.shown())?),
             Field::Body => json!(BASE64.encode(&response.decoded)),
             Field::BodyPath => {
                 let path = self.bodies.as_mut().map(|bodies| bodies.put(&response.decoded)).transpose()?;

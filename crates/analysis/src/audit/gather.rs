@@ -22,7 +22,7 @@ use crate::web::html::{
 use crate::web::robots::RobotsRules;
 use crate::web::sitemap::{Body, Entry, Format};
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::{charset, headers};
+use crate::web::{charset, format, headers};
 
 /// Links of a page that are looked at.
 const LINKS_MAX: usize = 100_000;
@@ -87,6 +87,8 @@ struct Visit {
     digest: [u8; 20],
     history: History,
     content_type: Option<String>,
+    /// True for a document, such as a PDF, of which a page was made: its links count, and it is no page itself.
+    is_document: bool,
     /// Directives of its header fields for all robots.
     said: RobotsDirectives,
 }
@@ -138,14 +140,16 @@ impl<'a> Gatherer<'a> {
         let key = self.key(&url);
         let mut content_type = answer.content_type();
         let mut digest = page.digest_sha1();
+        let mut is_document = false;
         // people see what scripts have made of it
         if let Some(dom) = page.rendered()? {
+            is_document = format::Format::may_be(content_type.as_deref());
             digest = Sha1::digest(&dom).into();
             (answer.body, content_type) = (dom.into_bytes(), Some("text/html; charset=utf-8".to_owned()));
         }
         let tags: Vec<_> = headers::named(&answer.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
         let said = x_robots_tag(tags.iter().map(|value| &**value), "*");
-        let visit = Visit { url, key, answer, digest, history, content_type, said };
+        let visit = Visit { url, key, answer, digest, history, content_type, is_document, said };
         if page.is_robots() {
             return self.robots(&visit);
         }
@@ -211,6 +215,11 @@ impl<'a> Gatherer<'a> {
                 self.mixed(visit, &links, false)?;
             }
             return self.links(visit, &links, &[], None);
+        }
+        if visit.is_document {
+            let (body, keys) = (&visit.answer.body, &self.scan_keys);
+            let (links, texts) = self.all.html_with_texts(body, content_type, &visit.url, keys, visit.said);
+            return self.links(visit, &links, &texts, None);
         }
         known.is_html = true;
         self.html(visit, known, document == Document::Xhtml)

@@ -1,5 +1,6 @@
 //! A stored answer: what the index says of it, and what is read from the archive when it is asked for.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -182,12 +183,28 @@ impl Page {
         self.answer_of(self.reader()?.response(&self.record)?)
     }
 
-    /// Returns the page as HTML in UTF-8 after a browser rendered it, or `None` if the crawl did not render it.
+    /// Returns the page as HTML in UTF-8 after a browser rendered it, or as the crawl made it of a document such as a
+    /// PDF; `None` if it did neither. If the answer is a 304, this is the page of the version that it confirms.
     pub fn rendered(&self) -> Result<Option<String>> {
-        if !self.record.is_rendered {
+        let record = self.confirmed()?;
+        if !record.is_rendered {
             return Ok(None);
         }
-        Ok(self.reader()?.page(&self.record)?.and_then(|page| page.conversion))
+        Ok(self.reader()?.page(&record)?.and_then(|page| page.conversion))
+    }
+
+    /// Returns whether there is such a page.
+    #[doc(hidden)]
+    pub fn is_rendered(&self) -> Result<bool> {
+        Ok(self.confirmed()?.is_rendered)
+    }
+
+    /// The record of the version that a 304 confirms; of any other answer its own.
+    fn confirmed(&self) -> Result<Cow<'_, KeyRecord>> {
+        let Some(offset) = self.record.payload_at.filter(|_| self.record.status == 304) else {
+            return Ok(Cow::Borrowed(&self.record));
+        };
+        Ok(Cow::Owned(self.reader()?.record_at(offset)?))
     }
 
     /// The records of its exchange, the record of the answer last, and the answer: for both the record is read once.

@@ -17,6 +17,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::conversion::Conversion;
 use super::evidence::Evidence;
 use super::likeness::Likeness;
 use super::login_plan::{LoginPlan, LoginStep, Submission};
@@ -493,6 +494,16 @@ pub struct Processed {
     pub to_render: Option<&'static str>,
     /// The result of rendering the page.
     pub rendered: Option<Box<Rendered>>,
+    /// The outcome for a document of which a page was to be made.
+    pub converted: Option<Conversion>,
     /// Answer for the page that has asked for it.
     pub resource: Option<Arc<Resource>>,
+}
+
+impl Processed {
+    /// True if a page was made of the answer, by a browser or by the reader of a document, and is stored with it.
+    pub fn has_made_page(&self) -> bool {
+        let of_document = self.converted.is_some_and(|conversion| conversion.failure.is_none());
+        of_document || self.rendered.as_ref().is_some_and(|rendered| rendered.has_page())
+    }
 }

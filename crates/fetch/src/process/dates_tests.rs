@@ -44,6 +44,7 @@ fn options() -> ProcessOptions {
         kinds: None,
         asks_missing: false,
         kinds_without_links: Vec::new(),
+        documents: None,
         sites: None,
     }
 }

@@ -5,6 +5,7 @@
 //! the job's scope, computes digests, and builds and compresses the records. The same work on a stored answer, for the
 //! replay after a crash, is [`Processor::findings`].
 
+mod converted;
 #[cfg(test)]
 mod dates_tests;
 mod favicon;
@@ -31,7 +32,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::container::dedup::DedupIndex;
-use crate::contract::{FetchJob, Fetched, Findings, HeldPermits, Processed, Purpose, Response, Sites, Target};
+use crate::contract::{
+    Converter, FetchJob, Fetched, Findings, HeldPermits, Processed, Purpose, Response, Sites, Target,
+};
 use crate::disk;
 use crate::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 use crate::web::address::AddressGuard;
@@ -104,6 +107,8 @@ pub struct ProcessOptions {
     pub asks_missing: bool,
     /// Kinds of answers whose links are not followed.
     pub kinds_without_links: Vec<Kind>,
+    /// Makes pages of documents, where any are read.
+    pub documents: Option<Arc<dyn Converter>>,
     /// Sites that are fetched otherwise, if there are any: what was archived of them is read by their settings.
     pub sites: Option<Arc<dyn Sites>>,
 }
@@ -143,9 +148,13 @@ impl Processor {
 
     /// The same for that one of several engines which has this number.
     pub(crate) fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
+        let document = self.document_in(&fetched);
         let Fetched { mut job, mut response } = fetched;
         self.resolve_referrer(engine, &mut job)?;
         self.finder.use_settings(job.settings.as_deref());
+        if let Some(format) = document {
+            return self.process_document(format, job, response);
+        }
         let mut findings = self.finder.find(&job.url, job.target.purpose(), &response, &job.scope);
         response.judgement = findings.judgement();
         if let Target::Login { .. } = &job.target {
@@ -179,6 +188,7 @@ impl Processor {
             permits: HeldPermits::default(),
             to_render: None,
             rendered: None,
+            converted: None,
             resource: None,
         }
     }

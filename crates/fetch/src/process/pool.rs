@@ -2,7 +2,7 @@
 
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::Receiver;
+use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use super::findings_semaphore::FindingsSemaphore;
 use super::{ProcessOptions, Processor};
@@ -25,13 +25,24 @@ impl ProcessPool {
     /// is gone.
     pub fn start(threads: usize, options: &ProcessOptions, answers: &Receiver<Arrived>) -> std::io::Result<Self> {
         let places = FindingsSemaphore::new(LARGE_FINDINGS);
-        let start = |number| {
+        let start = |name: String, answers: &Receiver<Arrived>, documents: Option<Sender<Arrived>>| {
             let places = places.clone();
             let processor = Processor::new(options.clone());
             let answers = answers.clone();
-            thread::Builder::new().name(format!("process-{number}")).spawn(move || work(processor, &places, &answers))
+            thread::Builder::new().name(name).spawn(move || work(processor, &places, &answers, documents.as_ref()))
         };
-        Ok(ProcessPool { threads: (0..threads.max(1)).map(start).collect::<Result<_, _>>()? })
+        let mut started = Vec::new();
+        // as many answers can wait as there are workers
+        let (to_documents, documents) = unbounded();
+        let of_documents = options.documents.as_ref().map(|converter| converter.at_once());
+        for number in 0..of_documents.unwrap_or_default() {
+            started.push(start(format!("document-{number}"), &documents, None)?);
+        }
+        for number in 0..threads.max(1) {
+            let others = of_documents.map(|_| to_documents.clone());
+            started.push(start(format!("process-{number}"), answers, others)?);
+        }
+        Ok(ProcessPool { threads: started })
     }
 
     /// Waits for the threads to end.
@@ -43,9 +54,23 @@ impl ProcessPool {
     }
 }
 
-/// A panic is a fault of this program: the engine hears of the URL that caused it and stops the crawl.
-fn work(mut processor: Processor, places: &FindingsSemaphore, answers: &Receiver<Arrived>) {
-    for Arrived { fetched, reply, place } in answers {
+/// Processes answers; those with documents go to the threads that have time for them. A panic is a fault of this
+/// program: the engine hears of the URL that caused it and stops the crawl.
+fn work(
+    mut processor: Processor,
+    places: &FindingsSemaphore,
+    answers: &Receiver<Arrived>,
+    documents: Option<&Sender<Arrived>>,
+) {
+    for arrived in answers {
+        if let Some(documents) = documents
+            && processor.document_in(&arrived.fetched).is_some()
+        {
+            // its threads wait for more until the last of these ends
+            let _ = documents.send(arrived);
+            continue;
+        }
+        let Arrived { fetched, reply, place } = arrived;
         let url = fetched.job.url.as_str().to_owned();
         let process = || processor.process_for(reply.engine(), *fetched);
         let processed = Fault::catch(|| format!("processing {url} panicked"), process);

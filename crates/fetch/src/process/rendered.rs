@@ -43,7 +43,7 @@ pub enum RenderOutcome {
     AsServed,
 }
 
-/// The answer with `dom` in the place of its body.
+/// The answer with `dom`, a page, in the place of its body.
 pub(super) fn read_as_rendered(response: &Response, dom: &str) -> Response {
     let is_of_body = |name: &[u8]| {
         ["content-type", "content-encoding", "content-length", "transfer-encoding"]

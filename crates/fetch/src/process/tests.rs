@@ -40,6 +40,7 @@ fn processor(text_digests: bool) -> Processor {
         kinds: None,
         asks_missing: false,
         kinds_without_links: Vec::new(),
+        documents: None,
         sites: None,
     })
 }

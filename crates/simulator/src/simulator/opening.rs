@@ -289,6 +289,7 @@ impl Machine {
             kinds: None,
             asks_missing: false,
             kinds_without_links: Vec::new(),
+            documents: None,
             sites: None,
         }
     }

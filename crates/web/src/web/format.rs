@@ -4,10 +4,13 @@
 //! servers say of files that they do not know, the start of the body tells it, as the MIME Sniffing standard does
 //! (<https://mimesniff.spec.whatwg.org/>).
 
+use serde::{Deserialize, Serialize};
+
 use super::mime;
 
 /// A format of documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// PDF.
     Pdf,

@@ -188,7 +188,8 @@ impl Gathered {
         match archive.response(entry) {
             Ok(response) => {
                 self.spellings.take_links(archive, entry, &response)?;
-                self.pages.take(entry, is_seed(&records), &response, warnings)
+                let made = archive.rendered(entry)?.map(|html| response.with_rendered(html));
+                self.pages.take(entry, is_seed(&records), made.as_ref().unwrap_or(&response), warnings)
             }
             Err(e) => {
                 damage.note(e, warnings);

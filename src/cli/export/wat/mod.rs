@@ -45,7 +45,7 @@ impl WatArgs {
 
     fn derivation(&self) -> Derivation<'_> {
         let Self { common, all } = self;
-        Derivation { common, all: *all, suffix: ".warc.wat.gz", wants: |_, _| true, make: metadata }
+        Derivation { common, all: *all, suffix: ".warc.wat.gz", wants: |_, _, _| Ok(true), make: metadata }
     }
 }
 

@@ -127,6 +127,9 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     if let Some(rendered) = &processed.rendered {
         notes.push(rendered.note());
     }
+    if let Some(converted) = &processed.converted {
+        notes.push(converted.note());
+    }
     let limits = processed.findings.limits;
     if limits.decoded {
         notes.push("decodedTrunc".to_owned());

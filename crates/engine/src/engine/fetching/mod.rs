@@ -236,7 +236,7 @@ impl Fetching {
             mime: &processed.mime,
             robots,
             of_rendering,
-            is_rendered: processed.rendered.as_ref().is_some_and(|rendered| rendered.has_page()),
+            is_rendered: processed.has_made_page(),
             payload_sha1: processed.records.payload_sha1,
             payload_bytes: processed.records.payload_bytes,
             records: &processed.records.bytes,
