@@ -7,6 +7,7 @@ mod audit;
 mod backup;
 mod cluster;
 mod codings;
+mod converted;
 mod dns_hosts;
 mod documents;
 mod end_to_end;

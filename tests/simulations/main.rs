@@ -221,8 +221,8 @@ fn shards_fetch_pages_again_each_in_its_own_calendar() {
 #[test]
 fn pages_that_are_fetched_again_have_one_place_over_every_death() {
     let from = std::env::var("FROM").map_or(AGAIN_FROM, |from| from.parse().unwrap());
-    let all = hold(from..from + 40, |_| 1);
-    assert!(all.deaths > 80 && all.requests > 10_000, "{all:?}");
+    let all = hold(from..from + 24, |_| 1);
+    assert!(all.deaths > 48 && all.requests > 6_000, "{all:?}");
 }
 
 #[test]

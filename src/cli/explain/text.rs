@@ -8,6 +8,7 @@ use crate::record::Doing;
 use crate::report::closing::Table;
 use crate::text::escape::escaped;
 use crate::text::figures::{count, date, fraction, size, span};
+use crate::web::format::Format;
 
 /// Versions that are shown.
 const VERSIONS_SHOWN: usize = 10;
@@ -262,7 +263,11 @@ impl Page<'_> {
             let (when, bytes) = (date(version.time), size(version.bytes));
             let (mime, file, offset) = (&version.mime, &version.file, version.offset);
             let mark = if version.revisit { ", same content as another page" } else { "" };
-            let rendered = if version.rendered { ", rendered" } else { "" };
+            let rendered = match version.rendered {
+                true if Format::may_be(Some(mime)) => ", with a page of it",
+                true => ", rendered",
+                false => "",
+            };
             let name = if number == 0 { "archive" } else { "" };
             self.row(name, format!("{when}, {}, {mime}, {bytes}, {file}:{offset}{mark}{rendered}", version.status));
         }

@@ -366,7 +366,7 @@ pub struct Version {
     pub record: u64,
     /// True if the body was cut short.
     pub truncated: bool,
-    /// True if the page as a browser has left it is stored too.
+    /// True if the page as a browser has left it, or as it was made of a document, is stored too.
     pub rendered: bool,
     /// Its kind, where it is no content.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,11 +7,13 @@
 //! | `child` | such a process |
 //! | `sandbox` | the limits that it puts on itself |
 //! | `wire` | the words between the two |
+//! | `pdf` | PDF |
 //! | `office` | files of office programs and books: ZIP files of XML |
 
 pub mod child;
 pub mod office;
 pub mod page;
+pub mod pdf;
 pub mod pool;
 mod sandbox;
 mod wire;
@@ -20,6 +22,7 @@ use crate::contract::ConversionFailure;
 use crate::web::format::Format;
 use office::Office;
 use page::{Page, Stated};
+use pdf::Pdf;
 
 /// Bytes of the body of a page.
 const PAGE_BYTES_MAX: usize = 8 << 20;
@@ -36,6 +39,7 @@ pub trait Document {
 /// The reader of a format.
 fn reader_of(format: Format) -> &'static dyn Document {
     match format {
-        Format::Pdf | Format::Office | Format::Epub => &Office,
+        Format::Pdf => &Pdf,
+        Format::Office | Format::Epub => &Office,
     }
 }
