@@ -110,3 +110,9 @@ impl Grid {
         }
     }
 }
+
+/// The URL of a formula `HYPERLINK("URL", "text")`.
+pub(super) fn url_of_formula(formula: &str) -> Option<String> {
+    let formula = formula.trim_start_matches("of:").trim_start_matches('=');
+    formula.strip_prefix("HYPERLINK(\"")?.split('"').next().map(str::to_owned)
+}

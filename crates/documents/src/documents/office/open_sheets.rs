@@ -1,6 +1,6 @@
 //! Spreadsheets of OpenDocument (ISO/IEC 26300, part 3, chapter 9).
 
-use super::grid::{Grid, Place, Span};
+use super::grid::{Grid, Place, Span, url_of_formula};
 use super::open_document::outside;
 use super::xml::{Element, Piece, Xml};
 use crate::documents::page::Page;
@@ -76,6 +76,9 @@ impl Sheet {
         {
             let text = date.trim_end_matches("T00:00:00").to_owned();
             cell.spans = vec![Span { place: self.place, text, link: None }];
+        }
+        if let Some(url) = element.attribute("formula").and_then(|formula| url_of_formula(&formula)) {
+            cell.spans.iter_mut().for_each(|span| span.link = Some(url.clone()));
         }
         self.comments.append(&mut cell.comments);
         let copies = if cell.spans.is_empty() { 0 } else { columns.min(COPIES_MAX) };

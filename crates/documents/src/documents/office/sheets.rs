@@ -1,7 +1,7 @@
 //! Spreadsheets of Office Open XML (ECMA-376, part 1, SpreadsheetML).
 
 use super::archive::Archive;
-use super::grid::{Grid, Place, Span};
+use super::grid::{Grid, Place, Span, url_of_formula};
 use super::number_format::NumberFormat;
 use super::parts::{Part, Relations};
 use super::xml::{Element, Piece, Xml};
@@ -124,7 +124,7 @@ impl Cell {
             match element.name() {
                 "v" => value = xml.text(),
                 "is" => value = rich_text(xml),
-                "f" => link = url_of(&xml.text()),
+                "f" => link = url_of_formula(&xml.text()),
                 _ => xml.skip(),
             }
         }
@@ -140,13 +140,10 @@ impl Cell {
                 Some(format.show(&value, shared.is_from_1904))
             }
         };
+        // a formula whose result nobody computed
+        let text = text.filter(|text| !text.is_empty()).or_else(|| link.clone());
         Span { place: self.place, text: text.unwrap_or_default(), link }
     }
-}
-
-/// The URL of a formula `HYPERLINK("URL", "text")`.
-fn url_of(formula: &str) -> Option<String> {
-    formula.trim_start_matches('=').strip_prefix("HYPERLINK(\"")?.split('"').next().map(str::to_owned)
 }
 
 /// The place that a name such as `BC12`, or a range that begins with it, is for.

@@ -239,12 +239,15 @@ fn a_text_of_open_document_has_headings_lists_tables_links_and_notes() {
 fn a_spreadsheet_of_open_document_is_a_table() {
     let content = "<office:spreadsheet><table:table table:name=\"S\"><table:table-row table:number-rows-repeated=\"9\">\
         <table:table-cell table:number-columns-repeated=\"1048576\"/></table:table-row><table:table-row>\
-        <table:table-cell/><table:table-cell office:value-type=\"date\" office:date-value=\"2024-02-29\"><text:p>29.2.\
+        <table:table-cell table:formula=\"of:=HYPERLINK(&quot;https://f.example/&quot;;1)\"><text:p>f</text:p>\
+        </table:table-cell><table:table-cell office:value-type=\"date\" office:date-value=\"2024-02-29\"><text:p>29.2.\
         </text:p></table:table-cell><table:table-cell table:number-columns-repeated=\"2\"><text:p>x<text:a \
         xlink:href=\"https://a.example/\">y</text:a></text:p></table:table-cell></table:table-row></table:table>\
         </office:spreadsheet>";
     let cell = "<td>x<a href=\"https://a.example/\">y</a></td>";
-    let expected = format!("<h2>S</h2><table><tr><td>2024-02-29</td>{cell}{cell}</tr></table>");
+    let expected = format!(
+        "<h2>S</h2><table><tr><td><a href=\"https://f.example/\">f</a></td><td>2024-02-29</td>{cell}{cell}</tr></table>"
+    );
     assert_eq!(body(&open_document(content, &[])).unwrap(), expected);
 }
 
