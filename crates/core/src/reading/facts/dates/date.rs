@@ -74,6 +74,11 @@ impl Date {
         places(path, Order::DayFirst).next().map(|place| place.date).or_else(in_digits)
     }
 
+    /// True if it is written with a time.
+    pub(super) fn has_time(self) -> bool {
+        self.clock.is_some()
+    }
+
     /// The same day with the time of another date, if this one has none.
     pub(super) fn or_with_time(self, other: Date) -> Date {
         if self.clock.is_none() && self.day == other.day { other } else { self }

@@ -7,8 +7,10 @@
 //! - `date`: forms of dates
 //! - `words`: months, and names of what has a date
 //! - `shown`: the elements of a page and its text
+//! - `hidden`: what a page does not show, for one that has no other date
 
 mod date;
+mod hidden;
 mod shown;
 #[cfg(test)]
 mod tests;
@@ -63,6 +65,8 @@ enum Source {
     Modified,
     /// A sentence.
     Prose,
+    /// Scripts, comments and the URLs of pictures, where nothing else has a date.
+    Hidden(shown::Mark),
 }
 
 impl Source {
@@ -109,6 +113,9 @@ impl Dates {
         }
         dates.json_ld(&page.json_ld(), &limits);
         shown::walk(page, &limits, &mut dates);
+        if dates.published.0.is_none() {
+            hidden::walk(page, &limits, &mut dates);
+        }
         dates
     }
 

@@ -78,6 +78,15 @@ fn near_the_heading_counts_before_the_rest_of_the_page() {
 }
 
 #[test]
+fn what_is_not_shown_counts_where_nothing_else_has_a_date() {
+    let script = "<!-- 2024-01-01 10:00:00 --><script>x = {\"publishDate\": \"2024-01-02\"}</script>";
+    assert_eq!(published(script), day("2024-01-02"));
+    assert_eq!(published(&format!("{script}<p>3 January 2024")), day("2024-01-03"));
+    assert_eq!(published("<script>version(\"2024-01-02\")</script>"), None);
+    assert_eq!(published("<img src=/media/2024/01/04/a.png>"), day("2024-01-04"));
+}
+
+#[test]
 fn numbers_are_read_as_the_language_of_the_page_has_them() {
     assert_eq!(published("<html lang=en-US><p>5/1/2024"), day("2024-05-01"));
     assert_eq!(published("<html lang=en-GB><p>5/1/2024"), day("2024-01-05"));
