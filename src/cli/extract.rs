@@ -17,7 +17,7 @@ use std::thread;
 
 use clap::Args;
 
-use super::archive::{Archive, Damage, Response};
+use super::archive::{Archive, Damage, Entry, Response};
 use super::columns::Column;
 use super::duplicates::{Pages, share};
 use super::exit::{Exit, UsageError};
@@ -31,7 +31,7 @@ use crate::table::{Format, Sink, Value};
 use crate::text::escape::Escaped;
 use crate::text::figures::counted;
 use fields::{Field, Form, Source};
-use row::{COLUMNS, Keeps, Plan, Row, Text, Wanted};
+use row::{COLUMNS, Keeps, Origin, Plan, Row, Text, Wanted};
 
 /// Bytes of a page, its content coding removed.
 const PAGE_BYTES_MAX: usize = 32 << 20;
@@ -64,7 +64,7 @@ A number is the first one in the value, 1.299,00 and 1,299.00 alike; a date is o
 from 1990 on. In sqlite and parquet both have types of their own; what is neither is empty.
 
 Facts: language (of the text, ISO 639-3; where that is not sure, the one that the page states), stated-language, \
-words, direction (ltr or rtl), json-ld, open-graph, microdata, feeds.
+words, direction (ltr or rtl), json-ld, open-graph, microdata, feeds, published and modified (dates in ISO 8601).
 
 With --compare: a line for each page that the earlier table has not (new), has otherwise (changed) or has alone \
 (gone), in the order of URLs. The column change comes first, then the columns of the table, then before: as JSON, what \
@@ -262,7 +262,9 @@ impl ExtractArgs {
         let selection = self.kind.narrow(&self.selection, KindChoice::Unjudged);
         let pages = Pages { archive, selection: &selection, whole: false };
         let repeated = self.unique.map_or(Ok(HashSet::new()), |share| pages.repeated(share))?;
-        let take = |(url, response, columns): (String, Response, Vec<Value>)| plan.take(&url, &response, columns);
+        let take = |(entry, response, columns): (Entry, Response, Vec<Value>)| {
+            plan.take(Origin { url: &entry.url, time: entry.time }, &response, columns)
+        };
         let mut left_out = 0;
         thread::scope(|scope| {
             let mut rows = Ordered::start(scope, &take);
@@ -279,7 +281,7 @@ impl ExtractArgs {
                             return Ok(writeln!(warnings, "crawler: left out, it is longer than {mib} MiB: {url}")?);
                         }
                         let columns = plan.columns(archive, &entry)?;
-                        rows.push(entry.url.clone(), bytes, (entry.url, response, columns))
+                        rows.push(entry.url.clone(), bytes, (entry, response, columns))
                             .into_iter()
                             .try_for_each(|row| write(row, &mut *sink, &mut left_out, warnings))
                     }
@@ -471,6 +473,14 @@ mod tests {
         assert!(json.contains("\"words\":17,\"json-ld\":[{\"@type\":\"Thing\"}],\"feeds\":[]"), "{json}");
         let cli = Cli::parse_from(["extract", "--field", "title=h1"]);
         assert!(cli.args.plan().is_err_and(|e| e.is::<UsageError>()));
+    }
+
+    #[test]
+    fn no_date_of_a_page_is_later_than_its_fetch() {
+        let page = |date: &str| format!("<meta property=article:published_time content={date}>");
+        let of = |date: &str| of_page(&["--facts", "published,modified"], "text/html", page(date).as_bytes());
+        assert_eq!(of("2005-04-27"), "url\ttitle\tpublished\tmodified\nhttps://a.example/\t\t2005-04-27\t\n");
+        assert_eq!(of("2005-04-30"), "url\ttitle\tpublished\tmodified\nhttps://a.example/\t\t\t\n");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::cli::page::decode;
 use crate::cli::selection::{KindArgs, KindChoice, Selection};
 use crate::cli::tables::{self, TableArgs};
 use crate::cli::{ArchiveArg, OpenArchive};
+use crate::clock::Time;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::reading::{Fact, Facts, rendered_lines};
 use crate::table::{Column, Row, Sink, Table, Type, Value};
@@ -222,7 +223,7 @@ fn name_of(dir: &Path) -> String {
 fn language(response: &Response) -> Option<String> {
     let tree = parse(&decode(response), TIME_MAX).ok()?;
     let text = rendered_lines(&tree);
-    let facts = Facts { tree: &tree, text: &text, base: None, content_language: None };
+    let facts = Facts { tree: &tree, text: &text, base: None, content_language: None, url: None, fetched: Time::ZERO };
     facts.get(Fact::Language).as_str().map(str::to_owned)
 }
 

@@ -12,6 +12,7 @@ use super::typed::at_path;
 use crate::cli::archive::{Archive, Entry, Response};
 use crate::cli::columns::Column as ListColumn;
 use crate::cli::page::{decode, text_of, title_of};
+use crate::clock::Time;
 use crate::reading::tree::parse;
 use crate::reading::{Fact, Facts, Form, GivenUp, MainContents, main_content, main_contents, rendered_lines};
 use crate::table::{self, Column, Format, Piece, Table, Type, Value};
@@ -77,6 +78,8 @@ fn holds(field: &Field) -> Type {
         Source::Fact(Fact::Words) => Type::Integer,
         Source::Fact(Fact::JsonLd | Fact::OpenGraph | Fact::Microdata | Fact::Feeds) => Type::Json,
         Source::Fact(Fact::Language | Fact::StatedLanguage | Fact::Direction) => Type::Text,
+        // days, and moments with an offset: no column of moments has both
+        Source::Fact(Fact::Published | Fact::Modified) => Type::Text,
         _ if field.all => Type::List,
         _ => field.holds.column(),
     }
@@ -125,12 +128,19 @@ pub(super) struct Row {
     pub is_left_out: bool,
 }
 
+/// The URL of a page, and when it was fetched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin<'a> {
+    pub url: &'a str,
+    pub time: Time,
+}
+
 /// A page, as fields see it.
 struct Page<'a> {
     tree: &'a Html,
     text: &'a str,
     response: &'a Response,
-    url: &'a str,
+    origin: Origin<'a>,
     /// URL against which its references are resolved, once a field asks for it.
     base: OnceCell<Option<Url>>,
     /// Text that a reader sees, likewise.
@@ -148,8 +158,9 @@ struct Limits {
 }
 
 impl Plan {
-    /// Takes what is wanted of the page `url`, of which these values of columns are known.
-    pub(super) fn take(&self, url: &str, response: &Response, columns: Vec<Value>) -> Row {
+    /// Takes what is wanted of a page, of which these values of columns are known.
+    pub(super) fn take(&self, origin: Origin<'_>, response: &Response, columns: Vec<Value>) -> Row {
+        let url = origin.url;
         let text = decode(response);
         let mut limits =
             Limits { started: Instant::now(), time_max: self.time_max, bytes: VALUES_BYTES_MAX, broken: false };
@@ -161,7 +172,7 @@ impl Plan {
             }
         };
         let (base, seen, json_ld) = Default::default();
-        let page = Page { tree: &page, text: &text, response, url, base, seen, json_ld };
+        let page = Page { tree: &page, text: &text, response, origin, base, seen, json_ld };
         if !self.keeps.takes(&page) {
             return Row { is_left_out: true, ..Row::default() };
         }
@@ -317,7 +328,7 @@ fn is(field: &[u8], name: &str) -> bool {
 
 impl Page<'_> {
     fn base(&self) -> Option<&Url> {
-        self.base.get_or_init(|| base(self.tree, self.url)).as_ref()
+        self.base.get_or_init(|| base(self.tree, self.origin.url)).as_ref()
     }
 
     fn seen(&self) -> &str {
@@ -332,7 +343,9 @@ impl Page<'_> {
         let text = if fact.needs_text() { self.seen() } else { "" };
         let language = self.response.headers.iter().find(|(field, _)| is(field, "content-language"));
         let content_language = language.and_then(|(_, value)| std::str::from_utf8(value).ok());
-        Facts { tree: self.tree, text, base: self.base(), content_language }.get(fact)
+        let (url, fetched) = (Url::parse(self.origin.url).ok(), self.origin.time);
+        let base = self.base();
+        Facts { tree: self.tree, text, base, content_language, url: url.as_ref(), fetched }.get(fact)
     }
 
     fn value(&self, element: ElementRef<'_>, form: &fields::Form) -> Option<String> {
@@ -379,6 +392,10 @@ mod tests {
         }
     }
 
+    fn from(url: &str) -> Origin<'_> {
+        Origin { url, time: Time::ZERO }
+    }
+
     fn html(body: &str) -> Response {
         Response { decoded: body.as_bytes().to_vec(), ..Response::default() }
     }
@@ -386,19 +403,19 @@ mod tests {
     #[test]
     fn no_value_forges_a_line_or_a_column() {
         let page = html("<p title='a&#9;b&#10;c&#27;[2J'>x</p>");
-        let row = all("p", Form::Attr("title".to_owned())).take("https://a.example/", &page, Vec::new());
+        let row = all("p", Form::Attr("title".to_owned())).take(from("https://a.example/"), &page, Vec::new());
         assert_eq!(lines(&row), "https://a.example/\ta\\tb\\nc\\x1b[2J\n");
     }
 
     #[test]
     fn n24_no_page_puts_a_formula_into_a_table() {
         let page = html("<title>=HYPERLINK(\"//x\")</title><p>-5<p>@SUM(1)<p> +1+1<p>\"=1");
-        let row = all("p", Form::Text).take("https://a.example/", &page, Vec::new());
+        let row = all("p", Form::Text).take(from("https://a.example/"), &page, Vec::new());
         let values: Vec<_> = lines(&row).lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
         assert_eq!(values, ["-5", "'@SUM(1)", "'+1+1", "'\"=1"]);
         let table = |format| {
             let wanted = Wanted::Table { columns: Vec::new(), fields: Vec::new(), texts: vec![Text::Seen] };
-            lines(&plan(wanted, format).take("https://a.example/", &page, Vec::new())).to_owned()
+            lines(&plan(wanted, format).take(from("https://a.example/"), &page, Vec::new())).to_owned()
         };
         let columns = table(Format::Tsv);
         assert!(columns.starts_with("https://a.example/\t'=HYPERLINK("), "{columns}");
@@ -411,16 +428,16 @@ mod tests {
 
     #[test]
     fn nested_elements_do_not_multiply_without_a_bound() {
-        let row = all("div", Form::Html).take("u", &html(&"<div>0123456789abcdef".repeat(4_000)), Vec::new());
+        let row = all("div", Form::Html).take(from("u"), &html(&"<div>0123456789abcdef".repeat(4_000)), Vec::new());
         assert!(lines(&row).len() < 2 * VALUES_BYTES_MAX, "{}", lines(&row).len());
         assert!(row.warning.unwrap().contains("first values only"));
     }
 
     #[test]
     fn elements_so_nested_that_walking_over_them_has_no_end_are_left_out() {
-        let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(2_000)), Vec::new());
+        let row = all("div", Form::Text).take(from("u"), &html(&"<div>".repeat(2_000)), Vec::new());
         assert_eq!((lines(&row).lines().count(), row.warning), (2_000, None));
-        let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(100_000)), Vec::new());
+        let row = all("div", Form::Text).take(from("u"), &html(&"<div>".repeat(100_000)), Vec::new());
         let warning = Some("left out, its elements are nested too deeply: u".to_owned());
         assert_eq!(row, Row { warning, ..Row::default() });
     }

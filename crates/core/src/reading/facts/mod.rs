@@ -1,12 +1,14 @@
 //! Facts of a page: what it states for programs (JSON-LD, Open Graph, microdata, feeds), and what its text shows
-//! (language, words, direction).
+//! (language, words, direction, dates).
 //!
 //! Each is one walk over the tree of the page. What a page states is bounded: values end after 4 MiB and
 //! nested microdata after a number of elements, so that no page multiplies itself.
 //!
+//! - `dates`: when it was published and changed
 //! - `language`: language and direction of a text
 //! - `microdata`: items of the page, by the algorithm of the HTML standard
 
+mod dates;
 mod language;
 mod microdata;
 #[cfg(test)]
@@ -16,9 +18,11 @@ use scraper::{ElementRef, Html};
 use serde_json::{Map, Value, json};
 use url::Url;
 
+use crate::clock::Time;
 use crate::similar::words;
 use crate::web::json::lenient;
 use crate::web::mime;
+use dates::Dates;
 
 /// Bytes of the values of one fact.
 const BYTES_MAX: usize = 4 << 20;
@@ -42,6 +46,10 @@ pub enum Fact {
     Microdata,
     /// Its feeds: a list of URL, title and MIME type.
     Feeds,
+    /// The date on which it was published, in ISO 8601.
+    Published,
+    /// The date of its last change, likewise.
+    Modified,
 }
 
 /// A page whose facts are looked for.
@@ -54,11 +62,15 @@ pub struct Facts<'a> {
     pub base: Option<&'a Url>,
     /// The `Content-Language` of its answer.
     pub content_language: Option<&'a str>,
+    /// The URL of the page itself.
+    pub url: Option<&'a Url>,
+    /// The time at which it was fetched: no date of it is later.
+    pub fetched: Time,
 }
 
 impl Fact {
     /// All of them.
-    pub const ALL: [Fact; 8] = [
+    pub const ALL: [Fact; 10] = [
         Fact::Language,
         Fact::StatedLanguage,
         Fact::Words,
@@ -67,6 +79,8 @@ impl Fact {
         Fact::OpenGraph,
         Fact::Microdata,
         Fact::Feeds,
+        Fact::Published,
+        Fact::Modified,
     ];
 
     /// Its name.
@@ -80,6 +94,8 @@ impl Fact {
             Fact::OpenGraph => "open-graph",
             Fact::Microdata => "microdata",
             Fact::Feeds => "feeds",
+            Fact::Published => "published",
+            Fact::Modified => "modified",
         }
     }
 
@@ -110,6 +126,8 @@ impl Facts<'_> {
             Fact::OpenGraph => Value::Object(self.open_graph()),
             Fact::Microdata => Value::Array(microdata::items(self.tree, self.base)),
             Fact::Feeds => Value::Array(self.feeds()),
+            Fact::Published => Dates::of(self).published(),
+            Fact::Modified => Dates::of(self).modified(),
         }
     }
 

@@ -9,7 +9,8 @@ fn fact(fact: Fact, page: &str) -> Value {
     let tree = parse(page, Duration::MAX).unwrap();
     let base = Url::parse("https://a.example/dir/").unwrap();
     let text: String = tree.root_element().text().collect();
-    Facts { tree: &tree, text: &text, base: Some(&base), content_language: Some("de") }.get(fact)
+    Facts { tree: &tree, text: &text, base: Some(&base), content_language: Some("de"), url: None, fetched: Time::MAX }
+        .get(fact)
 }
 
 #[test]
