@@ -32,6 +32,8 @@ pub fn run() -> ExitCode {
 fn read_all() -> io::Result<()> {
     let (mut from, mut to) = (io::stdin().lock(), io::stdout().lock());
     let limits = Limits::read(&mut from)?;
+    // the first look at the clock opens a file
+    sandbox::limit_time(Duration::from_secs(limits.seconds))?;
     sandbox::enter(limits.bytes)?;
     while let Some((format, document)) = wire::asked(&mut from)? {
         sandbox::limit_time(Duration::from_secs(limits.seconds))?;
