@@ -3,7 +3,7 @@
 #     docker build -t crawler .
 #     docker run --rm -v news:/crawl --stop-timeout 60 crawler https://example.com/
 #     docker run --rm -v news:/crawl crawler list
-FROM rust:1.91-slim-bookworm AS build
+FROM rust:1.92-slim-bookworm AS build
 WORKDIR /src
 COPY . .
 RUN cargo build --locked --profile dist --bin crawler \
