@@ -108,8 +108,8 @@ pub struct Config {
 /// Applies `$act` to every section of a [`Config`], each under its name.
 macro_rules! each_section {
     ($config:expr, $name:ident, $act:expr) => {
-        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, render, documents, robots,
-            kinds, dns, network, drum, seen, frontier, container, recrawl, cluster, report)
+        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, render, documents,
+            robots, kinds, dns, network, drum, seen, frontier, container, recrawl, cluster, report)
     };
     (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
         match $name {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::input::choice;
 use super::web::{LINKS_MAX, URL_BYTES_MAX, keys, page_url};
+use crate::documents::child::page_of;
 use crate::reading::{Form, GivenUp, main_content as main_content_of};
+use crate::web::format::Format;
 use crate::web::html::{Document, LinkScan, RobotsDirectives, Stated};
 use crate::web::json::JsonLinks;
 use crate::web::url::CanonicalUrl;
@@ -50,6 +52,14 @@ pub(super) fn css(bytes: &[u8]) -> bool {
         css::urls(&format!("{text} \\"), &mut |url| panic!("{url:?} was passed over in {text:?}"));
     }
     count > 0
+}
+
+/// Files of office programs and books: a page is bounded, and has no control characters.
+pub(super) fn office(bytes: &[u8]) -> bool {
+    let Ok(page) = page_of(Format::Office, bytes) else { return false };
+    assert!(page.len() < 64 << 20, "{} bytes", page.len());
+    assert!(!page.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t')), "{page:?}");
+    true
 }
 
 /// Documents of every kind: links are within their bounds and canonical.

@@ -45,6 +45,7 @@ pub(crate) const TARGETS: &[Target] = &[
     by_hand("html", web::html),
     by_hand("css", documents::css),
     by_hand("documents", documents::documents),
+    by_hand("office", documents::office),
     by_hand("encodings", web::encodings),
     by_hand("robots", web::robots),
     by_hand("sitemap", web::sitemap),

@@ -1,8 +1,8 @@
 //! Limits of the process that reads documents, which it puts on itself before the first one comes.
 //!
-//! From then on it can read from the pipes that it has and write to them, take memory up to its limit, and end; on Linux
-//! the kernel refuses every other call (seccomp). It can open no file, make no socket, start no program, and run no code
-//! that came as data. Elsewhere the limits of memory, files and time hold alone.
+//! From then on it can read from the pipes that it has and write to them, take memory up to its limit, and end; on
+//! Linux the kernel refuses every other call (seccomp). It can open no file, make no socket, start no program, and run
+//! no code that came as data. Elsewhere the limits of memory, files and time hold alone.
 
 use std::io;
 use std::time::Duration;

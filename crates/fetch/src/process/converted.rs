@@ -32,53 +32,51 @@ pub(super) fn format_of(options: &ProcessOptions, decoder: &mut BodyDecoder, fet
     Format::of(content_type.as_deref(), &start.bytes).filter(|format| converter.reads(*format))
 }
 
-impl Processor {
-    /// The format of the document that an answer brings, where the crawl reads it.
-    pub(crate) fn document_in(&mut self, fetched: &Fetched) -> Option<Format> {
-        format_of(&self.finder.options, &mut self.finder.decoder, fetched)
-    }
-
-    /// Everything that the engine needs of a document of this format.
-    pub(super) fn process_document(
-        &mut self,
-        format: Format,
-        job: FetchJob,
-        mut response: Response,
-    ) -> disk::Result<Processed> {
-        let begun = Instant::now();
-        let page = self.page_of(format, &response);
-        let conversion = Conversion { format, failure: page.as_ref().err().copied(), duration: begun.elapsed() };
-        let purpose = job.target.purpose();
-        let mut findings = match &page {
-            Ok(page) => {
-                // a document is content, whatever its words are
-                response.judgement = Judgement::Known(None);
-                self.finder.find(&job.url, purpose, &read_as_rendered(&response, page), &job.scope)
-            }
-            Err(_) => self.finder.find(&job.url, purpose, &response, &job.scope),
-        };
-        response.judgement = findings.judgement();
-        let statements = self.statements(&job, &response, &mut findings);
-        let (note, dom) = (conversion.note(), page.as_deref().ok());
-        let rendition = Rendition { note: &note, dom, outlinks: &[], pictures: &[] };
-        let records = self.records(&job, &response, &findings, &statements, Some(rendition))?;
-        response.body = Vec::new();
-        let has_statements = !statements.is_empty();
-        let processed = self.processed(job, response, findings, records);
-        Ok(Processed { has_statements, converted: Some(conversion), ..processed })
-    }
-
-    fn page_of(&mut self, format: Format, response: &Response) -> Result<String, ConversionFailure> {
-        let converter = self.finder.options.documents.clone().ok_or(ConversionFailure::NoReader)?;
-        if response.truncated.is_some() {
-            return Err(ConversionFailure::Truncated);
+/// Everything that the engine needs of a document of this format.
+pub(super) fn process(
+    processor: &mut Processor,
+    format: Format,
+    job: FetchJob,
+    mut response: Response,
+) -> disk::Result<Processed> {
+    let begun = Instant::now();
+    let page = page_of(&processor.finder.options, &mut processor.finder.decoder, format, &response);
+    let conversion = Conversion { format, failure: page.as_ref().err().copied(), duration: begun.elapsed() };
+    let purpose = job.target.purpose();
+    let mut findings = match &page {
+        Ok(page) => {
+            // a document is content, whatever its words are
+            response.judgement = Judgement::Known(None);
+            processor.finder.find(&job.url, purpose, &read_as_rendered(&response, page), &job.scope)
         }
-        let Some(coding) = response.content_encoding() else { return converter.convert(format, &response.body) };
-        let decoded_max = coding::within_ratio(response.body.len(), self.finder.options.decoded_max);
-        let decoded = self.finder.decoder.decode(Some(&coding), &response.body, decoded_max);
-        if !decoded.is_whole() {
-            return Err(ConversionFailure::TooLarge);
-        }
-        converter.convert(format, &decoded.bytes)
+        Err(_) => processor.finder.find(&job.url, purpose, &response, &job.scope),
+    };
+    response.judgement = findings.judgement();
+    let statements = processor.statements(&job, &response, &mut findings);
+    let (note, dom) = (conversion.note(), page.as_deref().ok());
+    let rendition = Rendition { note: &note, dom, outlinks: &[], pictures: &[] };
+    let records = processor.records(&job, &response, &findings, &statements, Some(rendition))?;
+    response.body = Vec::new();
+    let has_statements = !statements.is_empty();
+    let processed = processor.processed(job, response, findings, records);
+    Ok(Processed { has_statements, converted: Some(conversion), ..processed })
+}
+
+fn page_of(
+    options: &ProcessOptions,
+    decoder: &mut BodyDecoder,
+    format: Format,
+    response: &Response,
+) -> Result<String, ConversionFailure> {
+    let converter = options.documents.as_ref().ok_or(ConversionFailure::NoReader)?;
+    if response.truncated.is_some() {
+        return Err(ConversionFailure::Truncated);
     }
+    let Some(coding) = response.content_encoding() else { return converter.convert(format, &response.body) };
+    let decoded_max = coding::within_ratio(response.body.len(), options.decoded_max);
+    let decoded = decoder.decode(Some(&coding), &response.body, decoded_max);
+    if !decoded.is_whole() {
+        return Err(ConversionFailure::TooLarge);
+    }
+    converter.convert(format, &decoded.bytes)
 }

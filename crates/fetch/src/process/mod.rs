@@ -38,6 +38,7 @@ use crate::contract::{
 use crate::disk;
 use crate::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 use crate::web::address::AddressGuard;
+use crate::web::format::Format;
 use crate::web::html::{is_html, license_header, may_be_html};
 use crate::web::json::JsonLinks;
 use crate::web::kind::{Kind, Kinds};
@@ -140,6 +141,11 @@ impl Processor {
         Processor { finder: Finder::new(options), encoder, referrers: Vec::new() }
     }
 
+    /// The format of the document that an answer brings, where the crawl reads it.
+    pub(crate) fn document_in(&mut self, fetched: &Fetched) -> Option<Format> {
+        converted::format_of(&self.finder.options, &mut self.finder.decoder, fetched)
+    }
+
     /// Everything that the engine needs of an answer. An error is one of the disk, where the page is that named the
     /// URL.
     pub fn process(&mut self, fetched: Fetched) -> disk::Result<Processed> {
@@ -153,7 +159,7 @@ impl Processor {
         self.resolve_referrer(engine, &mut job)?;
         self.finder.use_settings(job.settings.as_deref());
         if let Some(format) = document {
-            return self.process_document(format, job, response);
+            return converted::process(self, format, job, response);
         }
         let mut findings = self.finder.find(&job.url, job.target.purpose(), &response, &job.scope);
         response.judgement = findings.judgement();

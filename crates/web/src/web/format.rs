@@ -1,7 +1,7 @@
 //! The format of a document that is no page, such as a PDF.
 //!
-//! A stated type is believed where the start of the body does not speak against it. Where the type says nothing, or what
-//! servers say of files that they do not know, the start of the body tells it, as the MIME Sniffing standard does
+//! A stated type is believed where the start of the body does not speak against it. Where the type says nothing, or
+//! what servers say of files that they do not know, the start of the body tells it, as the MIME Sniffing standard does
 //! (<https://mimesniff.spec.whatwg.org/>).
 
 use serde::{Deserialize, Serialize};

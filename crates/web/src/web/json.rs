@@ -81,7 +81,7 @@ pub enum JsonLinks {
 }
 
 /// Members of answers whose strings are URLs or paths.
-const NAMING: [&str; 14] = [
+const NAMING: [&str; 15] = [
     "url",
     "uri",
     "href",
@@ -96,6 +96,8 @@ const NAMING: [&str; 14] = [
     "permalink",
     "path",
     "src",
+    // of source maps
+    "sources",
 ];
 
 /// The URLs of an answer in JSON, however long it is: no tree is made of it. What is broken names what is before that.

@@ -58,6 +58,17 @@ pub(crate) fn file_names(script: &str, found: &mut dyn FnMut(&str)) {
     }
 }
 
+/// The source map that a script names in a comment (ECMA-426), the last one where there are several; none where the map
+/// is in the script.
+pub(crate) fn source_map(script: &str) -> Option<&str> {
+    const NAME: &str = "# sourceMappingURL=";
+    let at = memmem::rfind(script.as_bytes(), NAME.as_bytes())?;
+    let url = script[at + NAME.len()..]
+        .split(|end: char| end.is_ascii_whitespace() || matches!(end, '*' | '"' | '\''))
+        .next()?;
+    (!url.is_empty() && !url.starts_with("data:")).then_some(url)
+}
+
 fn is_of_file_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'/' | b'~' | b'%' | b'@' | b'+' | b':')
 }
@@ -87,6 +98,20 @@ mod tests {
         let mut found = Vec::new();
         imports(script, &mut |specifier| found.push(specifier.to_owned()));
         found.join(" ")
+    }
+
+    #[test]
+    fn a_source_map_is_the_last_that_a_script_names() {
+        assert_eq!(
+            source_map("a\n//# sourceMappingURL=a.js.map\nb\n//# sourceMappingURL=b.js.map\n"),
+            Some("b.js.map")
+        );
+        assert_eq!(source_map("a{}/*# sourceMappingURL=a.css.map*/"), Some("a.css.map"));
+        for none in
+            ["", "sourceMappingURL=a", "//# sourceMappingURL=", "//# sourceMappingURL=data:a", "# sourceMappingURL= a"]
+        {
+            assert_eq!(source_map(none), None, "{none}");
+        }
     }
 
     #[test]

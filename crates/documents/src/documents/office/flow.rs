@@ -227,3 +227,8 @@ impl<'p> Flow<'p> {
         }
     }
 }
+
+/// A URL as the document means it: relative ones begin in the folder that its files are in.
+pub(super) fn outside(url: String) -> String {
+    url.strip_prefix("../").map(str::to_owned).unwrap_or(url)
+}

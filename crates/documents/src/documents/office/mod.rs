@@ -11,12 +11,14 @@
 //! | `flow` | paragraphs, lists and tables on the page |
 //! | `grid`, `number_format` | sheets on the page, and their numbers |
 //! | `parts` | how parts of Office Open XML refer to one another |
-//! | `word`, `word_styles`, `sheets`, `slides` | Office Open XML |
+//! | `docx`, `docx_styles`, `sheets`, `slides` | Office Open XML |
 //! | `open_document`, `open_sheets` | OpenDocument |
 //! | `epub` | books |
 //! | `stated` | title, authors, dates |
 
 mod archive;
+mod docx;
+mod docx_styles;
 mod epub;
 mod flow;
 mod grid;
@@ -29,8 +31,6 @@ mod slides;
 mod stated;
 #[cfg(test)]
 mod tests;
-mod word;
-mod word_styles;
 mod xml;
 
 use super::Document;
@@ -74,7 +74,7 @@ fn read_open_xml(archive: &mut Archive<'_>, page: &mut Page) -> Result<Stated, C
     let name = relations.parts("officeDocument").next().or(known).ok_or(ConversionFailure::Unsupported)?;
     let main = Part { name: name.to_owned(), text: archive.text(name)? };
     match root(&main.text).as_deref() {
-        Some("document") => word::read(archive, &main, page)?,
+        Some("document") => docx::read(archive, &main, page)?,
         Some("workbook") => sheets::read(archive, &main, page)?,
         Some("presentation") => slides::read(archive, &main, page)?,
         Some(_) => return Err(ConversionFailure::Unsupported),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::archive::Archive;
-use super::flow::{Block, Flow};
+use super::flow::{Block, Flow, outside};
 use super::xml::{Element, Piece, Xml, plain};
 use super::{open_sheets, stated};
 use crate::contract::ConversionFailure;
@@ -304,9 +304,4 @@ impl<'p, 'x> Text<'p, 'x> {
             None => Block::Paragraph,
         }
     }
-}
-
-/// A URL as the document means it: relative ones begin in the folder that its files are in.
-pub(super) fn outside(url: String) -> String {
-    url.strip_prefix("../").map(str::to_owned).unwrap_or(url)
 }

@@ -1,7 +1,7 @@
 //! Spreadsheets of OpenDocument (ISO/IEC 26300, part 3, chapter 9).
 
+use super::flow::outside;
 use super::grid::{Grid, Place, Span, url_of_formula};
-use super::open_document::outside;
 use super::xml::{Element, Piece, Xml};
 use crate::documents::page::Page;
 

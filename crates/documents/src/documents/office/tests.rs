@@ -125,7 +125,8 @@ fn a_text_of_open_xml_has_headings_lists_tables_links_and_notes() {
     );
     let expected = "<header><p>top of page</p></header><h2>A &amp; B</h2><ol><li>one<ul><li>deep</li></ul></li>\
         <li>two</li></ol><table><tr><td><p>cell</p></td></tr></table><p><a href=\"https://a.example/#top\">link</a><br>\
-        <a href=\"https://b.example/\">field</a>inside</p><p>new<img alt=\"a cat\"></p><section><p>a note</p></section>";
+        <a href=\"https://b.example/\">field</a>inside</p><p>new<img alt=\"a cat\"></p><section><p>a note</p>\
+        </section>";
     assert_eq!(body(&bytes).unwrap(), expected);
     let stated = stated_of(&bytes).unwrap();
     let whole = Stated {
@@ -152,7 +153,8 @@ fn a_spreadsheet_of_open_xml_is_a_table_of_what_people_see() {
     ]);
     let sheet = "<worksheet><sheetData><row r=\"1\"><c r=\"B1\" t=\"s\"><v>0</v></c><c r=\"D1\" t=\"inlineStr\"><is>\
         <t>in</t><t>line</t></is></c></row><row r=\"2\"/><row r=\"7\"><c r=\"B7\" s=\"1\"><v>45351</v></c>\
-        <c r=\"D7\" t=\"b\"><v>1</v></c><c r=\"E7\" t=\"str\"><f>HYPERLINK(\"https://f.example/\",\"f\")</f><v>f</v></c>\
+        <c r=\"D7\" t=\"b\"><v>1</v></c><c r=\"E7\" t=\"str\"><f>HYPERLINK(\"https://f.example/\",\"f\")</f><v>f</v>\
+        </c>\
         </row></sheetData><hyperlinks><hyperlink ref=\"B1\" r:id=\"rId1\"/></hyperlinks></worksheet>";
     let of_sheet = relations(&[["rId1", "hyperlink", "https://a.example/"], ["rId2", "comments", "../comments1.xml"]]);
     let styles = "<styleSheet><numFmts><numFmt numFmtId=\"170\" formatCode=\"yyyy-mm-dd\"/></numFmts><cellStyleXfs>\
@@ -178,16 +180,21 @@ fn a_spreadsheet_of_open_xml_is_a_table_of_what_people_see() {
 
 #[test]
 fn slides_of_open_xml_are_sections_with_titles_and_notes() {
-    let slide = "<p:sld><p:sp><p:nvSpPr><p:cNvPr descr=\"no picture\"/><p:nvPr><p:ph type=\"title\"/></p:nvPr></p:nvSpPr>\
+    let slide = "<p:sld><p:sp><p:nvSpPr><p:cNvPr descr=\"no picture\"/><p:nvPr><p:ph type=\"title\"/></p:nvPr>\
+        </p:nvSpPr>\
         <p:txBody><a:p><a:r><a:t>Title</a:t></a:r></a:p></p:txBody></p:sp>\
         <p:sp><p:nvPr><p:ph idx=\"1\"/></p:nvPr><p:txBody><a:p><a:r><a:t>one</a:t></a:r></a:p><a:p><a:pPr lvl=\"1\"/>\
         <a:r><a:rPr><a:hlinkClick r:id=\"rId2\"/></a:rPr><a:t>two</a:t></a:r></a:p></p:txBody></p:sp>\
-        <p:sp><p:nvPr><p:ph type=\"sldNum\"/></p:nvPr><p:txBody><a:p><a:fld><a:t>7</a:t></a:fld></a:p></p:txBody></p:sp>\
+        <p:sp><p:nvPr><p:ph type=\"sldNum\"/></p:nvPr><p:txBody><a:p><a:fld><a:t>7</a:t></a:fld></a:p></p:txBody>\
+        </p:sp>\
         <p:pic><p:cNvPr descr=\"a dog\"/></p:pic>\
-        <p:graphicFrame><a:tbl><a:tr><a:tc><a:p><a:r><a:t>cell</a:t></a:r></a:p></a:tc><a:tc hMerge=\"1\"/></a:tr></a:tbl>\
+        <p:graphicFrame><a:tbl><a:tr><a:tc><a:p><a:r><a:t>cell</a:t></a:r></a:p></a:tc><a:tc hMerge=\"1\"/></a:tr>\
+        </a:tbl>\
         </p:graphicFrame></p:sld>";
-    let notes = "<p:notes><p:sp><p:nvPr><p:ph type=\"body\"/></p:nvPr><a:p><a:r><a:t>say this</a:t></a:r></a:p></p:sp></p:notes>";
-    let presentation = "<p:presentation><p:sldIdLst><p:sldId id=\"256\" r:id=\"rId2\"/><p:sldId id=\"257\" r:id=\"rId3\"/>\
+    let notes = "<p:notes><p:sp><p:nvPr><p:ph type=\"body\"/></p:nvPr><a:p><a:r><a:t>say this</a:t></a:r></a:p></p:sp>\
+        </p:notes>";
+    let presentation = "<p:presentation><p:sldIdLst><p:sldId id=\"256\" r:id=\"rId2\"/>\
+        <p:sldId id=\"257\" r:id=\"rId3\"/>\
         </p:sldIdLst></p:presentation>";
     let of_all = relations(&[["rId2", "slide", "slides/slide1.xml"], ["rId3", "slide", "slides/slide2.xml"]]);
     let of_slide = relations(&[["rId1", "notesSlide", "../notes.xml"], ["rId2", "hyperlink", "https://a.example/"]]);
@@ -202,7 +209,8 @@ fn slides_of_open_xml_are_sections_with_titles_and_notes() {
             ["ppt/notes.xml", notes],
         ],
     );
-    let expected = "<section><h2>Title</h2><ul><li>one<ul><li><a href=\"https://a.example/\">two</a></li></ul></li></ul>\
+    let expected = "<section><h2>Title</h2><ul><li>one<ul><li><a href=\"https://a.example/\">two</a></li></ul></li>\
+        </ul>\
         <p><img alt=\"a dog\"></p><table><tr><td><p>cell</p></td></tr></table><aside><p>say this</p></aside></section>\
         <section></section>";
     assert_eq!(body(&bytes).unwrap(), expected);
@@ -218,22 +226,28 @@ fn open_document(content: &str, files: &[[&str; 2]]) -> Vec<u8> {
 #[test]
 fn a_text_of_open_document_has_headings_lists_tables_links_and_notes() {
     let content = "<office:text><text:tracked-changes><text:p>gone</text:p></text:tracked-changes>\
-        <text:h text:outline-level=\"2\">Head</text:h><text:list text:style-name=\"L\"><text:list-item><text:p>one</text:p>\
-        <text:p>more</text:p><text:list><text:list-item><text:p>deep</text:p></text:list-item></text:list></text:list-item>\
+        <text:h text:outline-level=\"2\">Head</text:h><text:list text:style-name=\"L\"><text:list-item><text:p>\
+        one</text:p>\
+        <text:p>more</text:p><text:list><text:list-item><text:p>deep</text:p></text:list-item></text:list>\
+        </text:list-item>\
         </text:list><table:table><table:table-row><table:table-cell><text:p>cell</text:p></table:table-cell>\
         <table:covered-table-cell/></table:table-row></table:table><text:p>a<text:s text:c=\"3\"/><text:a xlink:href=\
         \"../b.html\">link</text:a><text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>a note\
-        </text:p></text:note-body></text:note><draw:frame><draw:image/><svg:title>t</svg:title><svg:desc>a cat</svg:desc>\
+        </text:p></text:note-body></text:note><draw:frame><draw:image/><svg:title>t</svg:title><svg:desc>\
+        a cat</svg:desc>\
         </draw:frame> end</text:p></office:text>";
-    let styles = "<s><text:list-style style:name=\"L\"><text:list-level-style-number text:level=\"1\"/></text:list-style>\
+    let styles = "<s><text:list-style style:name=\"L\"><text:list-level-style-number text:level=\"1\"/>\
+        </text:list-style>\
         <style:master-page><style:footer><text:p>foot</text:p></style:footer></style:master-page></s>";
-    let meta = "<office:document-meta><office:meta><meta:initial-creator>A</meta:initial-creator><dc:creator>E</dc:creator>\
+    let meta = "<office:document-meta><office:meta><meta:initial-creator>A</meta:initial-creator><dc:creator>\
+        E</dc:creator>\
         <dc:date>2024-01-02T00:00:00</dc:date><meta:creation-date>2023-01-02</meta:creation-date>\
         <meta:keyword>k</meta:keyword><meta:keyword>l</meta:keyword><meta:generator>G</meta:generator>\
         </office:meta></office:document-meta>";
     let bytes = open_document(content, &[["styles.xml", styles], ["meta.xml", meta]]);
     let expected = "<h2>Head</h2><ol><li>one<p>more</p><ul><li>deep</li></ul></li></ol><table><tr><td><p>cell</p></td>\
-        </tr></table><p>a <a href=\"b.html\">link</a><img alt=\"a cat\"> end</p><section><div><p>a note</p></div></section>\
+        </tr></table><p>a <a href=\"b.html\">link</a><img alt=\"a cat\"> end</p><section><div><p>a note</p></div>\
+        </section>\
         <footer><p>foot</p></footer>";
     assert_eq!(body(&bytes).unwrap(), expected);
     let stated = stated_of(&bytes).unwrap();
@@ -259,9 +273,11 @@ fn a_spreadsheet_of_open_document_is_a_table() {
 
 #[test]
 fn slides_of_open_document_are_sections() {
-    let content = "<office:presentation><draw:page><draw:frame presentation:class=\"title\"><draw:text-box><text:p>T</text:p>\
+    let content = "<office:presentation><draw:page><draw:frame presentation:class=\"title\"><draw:text-box><text:p>\
+        T</text:p>\
         </draw:text-box></draw:frame><draw:custom-shape><text:p>in a shape</text:p></draw:custom-shape>\
-        <presentation:notes><draw:frame presentation:class=\"notes\"><draw:text-box><text:p>say</text:p></draw:text-box>\
+        <presentation:notes><draw:frame presentation:class=\"notes\"><draw:text-box><text:p>say</text:p>\
+        </draw:text-box>\
         </draw:frame></presentation:notes></draw:page></office:presentation>";
     let expected = "<section><h2>T</h2><p>in a shape</p><aside><p>say</p></aside></section>";
     assert_eq!(body(&open_document(content, &[])).unwrap(), expected);
@@ -284,7 +300,8 @@ fn book(encryption: &str, chapter: &str) -> Vec<u8> {
 
 #[test]
 fn a_book_is_its_chapters_in_order() {
-    let chapter = "<!DOCTYPE html><html><head><title>no</title></head><body><h1>One&nbsp;&eacute;</h1><p>a<br>b<script>no\
+    let chapter = "<!DOCTYPE html><html><head><title>no</title></head><body><h1>One&nbsp;&eacute;</h1><p>a<br>\
+        b<script>no\
         </script><a href=\"b.xhtml\">inside</a> <em><a href=\"https://a.example/\">out</a></em></p><img alt=\"cat\">\
         <ul><li>x<li>y</ul></body></html>";
     let bytes = book("", chapter);
@@ -349,7 +366,8 @@ fn depth_and_repetition_are_bounded() {
     let deep = format!("{}<text:p>here</text:p>", "<text:list><text:list-item>".repeat(400));
     let html = body(&open_document(&format!("<office:text>{deep}"), &[])).unwrap();
     assert!(html.contains("here") && html.len() < 4_000, "{html}");
-    let cell = "<table:table-cell table:number-columns-repeated=\"1048576\"><text:p>text of a cell</text:p></table:table-cell>";
+    let cell = "<table:table-cell table:number-columns-repeated=\"1048576\"><text:p>text of a cell</text:p>\
+        </table:table-cell>";
     let rows = format!("<table:table-row table:number-rows-repeated=\"1048576\">{cell}</table:table-row>").repeat(100);
     let sheet = format!("<office:spreadsheet><table:table>{rows}</table:table></office:spreadsheet>");
     assert!(body(&open_document(&sheet, &[])).unwrap().len() < 3 * PAGE_BYTES_MAX);

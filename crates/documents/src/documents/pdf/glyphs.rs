@@ -46,14 +46,14 @@ pub(super) struct Glyphs {
     pub characters: Vec<Character>,
     /// The page with a margin.
     area: Rect,
-    /// Where characters were drawn: shadows and bold type are drawn twice.
+    /// Places at which characters were drawn: shadows and bold type are drawn twice.
     drawn: HashMap<(String, i64, i64), usize>,
     /// Texts that stand for what is drawn, until they were used.
     marks: Vec<Option<String>>,
 }
 
 impl Glyphs {
-    /// Of a page with this area.
+    /// None yet, of a page with this area.
     pub(super) fn new(area: Rect) -> Glyphs {
         let area = area.inflate(MARGIN, MARGIN);
         Glyphs { characters: Vec::new(), area, drawn: HashMap::new(), marks: Vec::new() }

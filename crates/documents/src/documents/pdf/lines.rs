@@ -1,10 +1,11 @@
 //! Words as lines and paragraphs of a page, with the links that lie on them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use hayro_interpret::kurbo::{Point, Rect};
 
-use super::words::Word;
+use super::words::{Token, is_from_right};
 use crate::documents::page::Page;
 
 /// A line is a part of the paragraph above it up to this distance, in sizes of its type.
@@ -30,7 +31,7 @@ pub(super) struct BodySize {
 
 impl BodySize {
     /// Counts the words of a page.
-    pub(super) fn count(&mut self, words: &[Word]) {
+    pub(super) fn count(&mut self, words: &[Token]) {
         for word in words {
             *self.characters.entry((word.size * 2.0).round() as i64).or_default() += word.text.len();
         }
@@ -43,9 +44,10 @@ impl BodySize {
 }
 
 /// Writes the words of a page in the order in which they were drawn.
-pub(super) fn write(words: &[Word], links: &[Link], body: &BodySize, page: &mut Page) {
-    let marks = Marks::of(words, links);
+pub(super) fn write(words: &mut [Token], links: &[Link], body: &BodySize, page: &mut Page) {
     let lines = lines(words);
+    let words = &*words;
+    let marks = Marks::of(words, links);
     let mut rest = &lines[..];
     while !rest.is_empty() && !page.is_full() {
         let count = 1 + rest.windows(2).take_while(|pair| go_on(words, &pair[0], &pair[1])).count();
@@ -71,37 +73,58 @@ pub(super) fn write(words: &[Word], links: &[Link], body: &BodySize, page: &mut 
     }
 }
 
-type Line = std::ops::Range<usize>;
+type Line = Range<usize>;
 
-/// Words that stand beside one another, the next further on.
-fn lines(words: &[Word]) -> Vec<Line> {
+/// Words that stand beside one another, in the order of reading.
+fn lines(words: &mut [Token]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let is_same = at > 0 && {
             let last = &words[at - 1];
             last.turn == word.turn
                 && (last.y - word.y).abs() < 0.5 * last.size.max(word.size)
-                && word.begin > last.begin
+                && (word.begin > last.begin || is_from_right(&word.text) && is_from_right(&last.text))
         };
         match lines.last_mut().filter(|_| is_same) {
             Some(line) => line.end = at + 1,
             None => lines.push(at..at + 1),
         }
     }
+    lines.iter().for_each(|line| turn_around(&mut words[line.clone()]));
     lines
 }
 
+/// A line that is read from right to left begins there; what is read from left to right in it is read so.
+fn turn_around(line: &mut [Token]) {
+    let from_right = line.iter().filter(|word| is_from_right(&word.text)).count();
+    if from_right * 2 <= line.len() {
+        return;
+    }
+    line.sort_by(|one, other| other.begin.total_cmp(&one.begin));
+    for words in line.chunk_by_mut(|one, next| !is_from_right(&one.text) && !is_from_right(&next.text)) {
+        words.reverse();
+    }
+}
+
+/// The part of the width of a page that a line takes.
+fn extent(words: &[Token], line: &Line) -> Range<f64> {
+    let words = &words[line.clone()];
+    let begin = words.iter().map(|word| word.begin).fold(f64::INFINITY, f64::min);
+    begin..words.iter().map(|word| word.end).fold(f64::NEG_INFINITY, f64::max)
+}
+
 /// True if a line goes on in the next one.
-fn go_on(words: &[Word], line: &Line, next: &Line) -> bool {
+fn go_on(words: &[Token], line: &Line, next: &Line) -> bool {
     let (first, below) = (&words[line.start], &words[next.start]);
     let size = first.size.max(below.size);
     let is_same_type = (first.size - below.size).abs() < 0.15 * size;
     let distance = below.y - first.y;
-    let is_under = below.begin < words[line.end - 1].end && first.begin < words[next.end - 1].end;
+    let (above, under) = (extent(words, line), extent(words, next));
+    let is_under = under.start < above.end && above.start < under.end;
     first.turn == below.turn && is_same_type && is_under && distance > 0.0 && distance < LEADING_MAX * size
 }
 
-fn write_line(words: &[Word], line: Line, links: &[Link], marks: &Marks, page: &mut Page) {
+fn write_line(words: &[Token], line: Line, links: &[Link], marks: &Marks, page: &mut Page) {
     let mut open = None;
     for at in line.clone() {
         let link = marks.of_words[at];
@@ -129,7 +152,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn of(words: &[Word], links: &[Link]) -> Marks {
+    fn of(words: &[Token], links: &[Link]) -> Marks {
         let mut marks = Marks { of_words: Vec::with_capacity(words.len()), used: vec![false; links.len()] };
         for word in words {
             // the type stands on its line: a third of its size above that is in its middle

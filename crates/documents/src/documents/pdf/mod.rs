@@ -67,11 +67,11 @@ fn write_page<'a>(
     let mut context = Context::new(transform, area, cache, file.xref(), InterpreterSettings::default());
     let mut glyphs = Glyphs::new(area);
     interpret_page(pdf_page, &mut context, &mut glyphs);
-    let words = words::words(&glyphs.characters);
+    let mut words = words::words(&glyphs.characters);
     body.count(&words);
     page.open_with("section", &[("id", &format!("page-{number}"))]);
     let to_page = |rect: PdfRect| transform.transform_rect_bbox(rect.to_kurbo());
-    lines::write(&words, &links(pdf_page, to_page), body, page);
+    lines::write(&mut words, &links(pdf_page, to_page), body, page);
     page.close();
 }
 
@@ -82,5 +82,7 @@ fn links(pdf_page: &PdfPage<'_>, to_page: impl Fn(PdfRect) -> Rect) -> Vec<Link>
         let uri = stated::uri_of(&annotation)?;
         Some(Link { area: to_page(annotation.get::<PdfRect>(keys::RECT)?), uri })
     };
-    annotations.iter::<Dict<'_>>().filter_map(link).take(LINKS_MAX).collect()
+    let mut links: Vec<Link> = annotations.iter::<Dict<'_>>().filter_map(link).take(LINKS_MAX).collect();
+    links.sort_by(|one, other| one.area.area().total_cmp(&other.area.area()));
+    links
 }

@@ -118,7 +118,10 @@ pub(super) fn uri_of(annotation: &Dict<'_>) -> Option<String> {
     let action = annotation.get::<Dict<'_>>(keys::A)?;
     let is_uri = action.get::<Name<'_>>(keys::S).is_some_and(|kind| kind.as_ref() == b"URI");
     let uri = action.get::<PdfString<'_>>(keys::URI).filter(|_| is_uri)?;
-    Some(text_of(uri.as_bytes())).filter(|uri| !uri.is_empty())
+    // it should be ASCII, and is UTF-8 where it is not
+    let uri = std::str::from_utf8(uri.as_bytes()).map_or_else(|_| text_of(uri.as_bytes()), |uri| uri.trim().to_owned());
+    let has_no_scheme = uri.starts_with("www.");
+    Some(if has_no_scheme { format!("http://{uri}") } else { uri }).filter(|uri| !uri.is_empty())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const PIECES_MAX: usize = 200;
 
 /// A word on a page; places as those of its characters.
 #[derive(Clone, Debug)]
-pub(super) struct Word {
+pub(super) struct Token {
     pub text: String,
     pub begin: f64,
     pub end: f64,
@@ -30,9 +30,9 @@ pub(super) struct Word {
     is_ended: bool,
 }
 
-impl Word {
-    fn of(character: &Character, text: String) -> Word {
-        Word {
+impl Token {
+    fn of(character: &Character, text: String) -> Token {
+        Token {
             text,
             begin: character.x,
             end: character.x + character.width,
@@ -80,18 +80,18 @@ impl Word {
 }
 
 /// The words of a page, in the order in which they were drawn.
-pub(super) fn words(characters: &[Character]) -> Vec<Word> {
+pub(super) fn words(characters: &[Character]) -> Vec<Token> {
     let mut words = joined(drawn(characters));
     words.iter_mut().for_each(turn_around);
     words
 }
 
 /// Characters that follow one another and touch.
-fn drawn(characters: &[Character]) -> Vec<Word> {
-    let mut words: Vec<Word> = Vec::new();
+fn drawn(characters: &[Character]) -> Vec<Token> {
+    let mut words: Vec<Token> = Vec::new();
     let mut is_open = false;
     let mut accent: Option<(char, &Character)> = None;
-    for character in characters {
+    for (at, character) in characters.iter().enumerate() {
         if character.is_blank() {
             if let Some(word) = words.last_mut().filter(|_| is_open) {
                 word.is_ended = true;
@@ -110,32 +110,38 @@ fn drawn(characters: &[Character]) -> Vec<Word> {
                 word.text.push(mark);
                 continue;
             }
-            accent = Some((mark, character));
             // `^` and the like are characters of their own, too
-            if !character.text.is_ascii() {
+            let is_before_letter = characters.get(at + 1).is_some_and(|letter| is_over(character, letter));
+            if is_before_letter || !character.text.is_ascii() {
+                accent = Some((mark, character));
                 continue;
             }
-            accent = None;
         }
         let mut text = character.text.clone();
-        if let Some((mark, drawn)) = accent.take() {
-            let middle = drawn.x + drawn.width / 2.0;
-            if (character.x..character.x + character.width).contains(&middle) {
-                text.push(mark);
-            }
+        if let Some((mark, drawn)) = accent.take()
+            && is_over(drawn, character)
+        {
+            text.push(mark);
         }
         match words.last_mut().filter(|_| is_open) {
             Some(word) if word.goes_on_with(character) => word.push(character, &text),
             Some(word) if word.is_begun_by(character) => word.push_before(character, &text),
-            _ => words.push(Word::of(character, text)),
+            _ => words.push(Token::of(character, text)),
         }
         is_open = true;
     }
     words
 }
 
+/// True if an accent that is drawn by itself belongs to a letter.
+fn is_over(accent: &Character, letter: &Character) -> bool {
+    let middle = accent.x + accent.width / 2.0;
+    let is_near = accent.turn == letter.turn && (accent.y - letter.y).abs() < 0.6 * letter.size;
+    is_near && !letter.is_blank() && (letter.x..letter.x + letter.width).contains(&middle)
+}
+
 /// Joins pieces of one word that were drawn apart.
-fn joined(words: Vec<Word>) -> Vec<Word> {
+fn joined(words: Vec<Token>) -> Vec<Token> {
     let cell = |at: f64| (at / 4.0).floor() as i64;
     let mut begins: HashMap<(i64, i64, i32), Vec<usize>> = HashMap::new();
     for (at, word) in words.iter().enumerate() {
@@ -189,16 +195,34 @@ fn leads_to(next: &[Option<usize>], from: usize, to: usize) -> bool {
     true
 }
 
-/// Words that are read from right to left are drawn from left to right.
-fn turn_around(word: &mut Word) {
-    let from_right = word.text.chars().filter(|character| is_right_to_left(*character)).count();
-    if from_right * 2 > word.text.chars().count() {
-        word.text = word.text.chars().rev().collect();
+/// Words that are read from right to left are drawn from left to right; numbers in them are read as they are drawn.
+fn turn_around(word: &mut Token) {
+    if !is_from_right(&word.text) {
+        return;
     }
+    let mut letters: Vec<char> = word.text.chars().rev().map(mirrored).collect();
+    for number in letters.chunk_by_mut(|one, next| one.is_numeric() && next.is_numeric()) {
+        number.reverse();
+    }
+    word.text = letters.into_iter().collect();
 }
 
-fn is_right_to_left(character: char) -> bool {
-    matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}')
+/// True for a text that is read from right to left.
+pub(super) fn is_from_right(text: &str) -> bool {
+    let letters = text.chars().filter(|letter| letter.is_alphabetic()).count();
+    letters > 0 && text.chars().filter(|letter| is_right_to_left(*letter)).count() * 2 > letters
+}
+
+fn is_right_to_left(letter: char) -> bool {
+    let is_of_script = matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}');
+    is_of_script && !letter.is_numeric()
+}
+
+/// The character that looks like this one in a line that is read from right to left.
+fn mirrored(letter: char) -> char {
+    const PAIRS: [[char; 2]; 5] = [['(', ')'], ['[', ']'], ['{', '}'], ['<', '>'], ['«', '»']];
+    let pair = PAIRS.iter().find(|pair| pair.contains(&letter));
+    pair.map_or(letter, |[left, right]| if letter == *left { *right } else { *left })
 }
 
 /// True for letters of Chinese and Japanese.
@@ -273,6 +297,13 @@ mod tests {
         drawn.extend(characters("a", 5.0, 0.0));
         assert_eq!(texts(&drawn), ["ca\u{308}"]);
         assert_eq!(texts(&characters("םולש", 0.0, 0.0)), ["שלום"]);
+        assert_eq!(texts(&characters("(ה1394םולש)", 0.0, 0.0)), ["(שלום1394ה)"]);
+        assert_eq!(texts(&characters("١٣٩٤", 0.0, 0.0)), ["١٣٩٤"]);
+        let mut drawn = characters("citt", 0.0, 0.0);
+        drawn.extend(characters("`", 20.0, 0.0));
+        drawn.extend(characters("a", 20.0, 0.0));
+        assert_eq!(texts(&drawn), ["citta\u{300}"]);
+        assert_eq!(texts(&characters("a`b", 0.0, 0.0)), ["a`b"]);
     }
 
     #[test]

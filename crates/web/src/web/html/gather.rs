@@ -282,13 +282,16 @@ impl Found {
         }
     }
 
-    /// Adds what a script names: what a module imports, and what looks like a file.
+    /// Adds what a script names: what a module imports, and what looks like a file, with the source map.
     pub(super) fn add_script(&mut self, content: &str, is_module: bool, rules: &Rules) {
         if is_module {
             script::imports(content, &mut |url| self.add_text(url, LinkKind::Embed));
         }
         if rules.script_files {
             script::file_names(content, &mut |name| self.add_text(name, LinkKind::Embed));
+            if let Some(map) = script::source_map(content) {
+                self.add_text(map, LinkKind::Embed);
+            }
         }
     }
 

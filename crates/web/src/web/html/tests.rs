@@ -350,6 +350,9 @@ fn files_that_stand_in_scripts_are_taken_where_the_crawl_asks_for_it() {
     assert!(found.entries.iter().all(|link| link.kind == LinkKind::Embed));
     let [a, b, c] = ["a.js", "b.js", "c.png"].map(|name| format!("http://h.example/dir/{name}"));
     assert_eq!(text(&found), a + &b + &c);
+    let mapped = b"f()\n//# sourceMappingURL=m.js.map";
+    let found = with.document(Document::Script, mapped, None, &base(), &key_maker(), RobotsDirectives::default());
+    assert_eq!(text(&found), "http://h.example/dir/m.js.map");
     let script = b"import './b.js'; load('a.js')";
     let read = |scan: &mut LinkScan| {
         text(&scan.document(Document::Script, script, None, &base(), &key_maker(), RobotsDirectives::default()))

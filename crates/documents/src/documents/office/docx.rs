@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::archive::Archive;
+use super::docx_styles::{Properties, Styles};
 use super::flow::{Block, Flow};
 use super::parts::{Part, Relations};
-use super::word_styles::{Properties, Styles};
 use super::xml::{Element, Piece, Xml, plain};
 use crate::contract::ConversionFailure;
 use crate::documents::page::Page;
@@ -39,7 +39,7 @@ struct Field {
     url: Option<String>,
 }
 
-struct Word<'p> {
+struct Body<'p> {
     flow: Flow<'p>,
     styles: Styles,
     fields: Vec<Field>,
@@ -53,14 +53,14 @@ pub(super) fn read(archive: &mut Archive<'_>, main: &Part, page: &mut Page) -> R
     let styles = first(archive, &relations, "styles")?;
     let numbering = first(archive, &relations, "numbering")?;
     let styles = Styles::read(&styles, &numbering);
-    let mut word = Word { flow: Flow::new(page), styles, fields: Vec::new(), is_hidden: false };
-    word.beside(archive, &relations, "header")?;
-    let is_broken = word.walk(&main.text, &relations);
-    if is_broken && !word.flow.has_text() {
+    let mut body = Body { flow: Flow::new(page), styles, fields: Vec::new(), is_hidden: false };
+    body.beside(archive, &relations, "header")?;
+    let is_broken = body.walk(&main.text, &relations);
+    if is_broken && !body.flow.has_text() {
         return Err(ConversionFailure::Damaged);
     }
     for kind in ["footer", "footnotes", "endnotes", "comments"] {
-        word.beside(archive, &relations, kind)?;
+        body.beside(archive, &relations, kind)?;
     }
     Ok(())
 }
@@ -70,7 +70,7 @@ fn first(archive: &mut Archive<'_>, relations: &Relations, kind: &str) -> Result
     relations.parts(kind).next().map_or_else(|| Ok(String::new()), |part| archive.text_if_any(part))
 }
 
-impl Word<'_> {
+impl Body<'_> {
     /// Writes the parts of a kind, each text once.
     fn beside(
         &mut self,
