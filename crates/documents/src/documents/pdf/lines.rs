@@ -97,7 +97,8 @@ fn lines(words: &mut [Token]) -> Vec<Line> {
 /// A line that is read from right to left begins there; what is read from left to right in it is read so.
 fn turn_around(line: &mut [Token]) {
     let from_right = line.iter().filter(|word| is_from_right(&word.text)).count();
-    if from_right * 2 <= line.len() {
+    let with_letters = line.iter().filter(|word| word.text.contains(char::is_alphabetic)).count();
+    if from_right * 2 <= with_letters {
         return;
     }
     line.sort_by(|one, other| other.begin.total_cmp(&one.begin));
