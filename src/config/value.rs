@@ -388,47 +388,32 @@ impl Setting for Vec<String> {
     }
 }
 
-impl Setting for Vec<Component> {
-    const EXPECTED: &'static str = "a list of \"@authority\", \"@method\", \"@path\", \"@query\" and \"@target-uri\"";
-    const EXAMPLE: &'static str = "[\"@authority\", \"@method\", \"@path\"]";
+/// A list of values by their names.
+macro_rules! named_list {
+    ($name:ident, $expected:literal, $example:literal) => {
+        impl Setting for Vec<$name> {
+            const EXPECTED: &'static str = $expected;
+            const EXAMPLE: &'static str = $example;
 
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let named = |name: String| Component::ALL.into_iter().find(|part| part.name() == name);
-        Vec::<String>::from_toml(value)?.into_iter().map(named).collect()
-    }
+            fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+                let named = |name: String| $name::ALL.into_iter().find(|value| value.name() == name);
+                Vec::<String>::from_toml(value)?.into_iter().map(named).collect()
+            }
 
-    fn to_toml(&self) -> String {
-        self.iter().map(|part| part.name().to_owned()).collect::<Vec<_>>().to_toml()
-    }
+            fn to_toml(&self) -> String {
+                self.iter().map(|value| value.name().to_owned()).collect::<Vec<_>>().to_toml()
+            }
+        }
+    };
 }
 
-impl Setting for Vec<Usage> {
-    const EXPECTED: &'static str = "a list of \"search\", \"ai-input\", \"ai-train\" and \"tdm\"";
-    const EXAMPLE: &'static str = "[\"ai-train\", \"tdm\"]";
-
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let named = |name: String| Usage::ALL.into_iter().find(|usage| usage.name() == name);
-        Vec::<String>::from_toml(value)?.into_iter().map(named).collect()
-    }
-
-    fn to_toml(&self) -> String {
-        self.iter().map(|usage| usage.name().to_owned()).collect::<Vec<_>>().to_toml()
-    }
+named_list! {
+    Component,
+    "a list of \"@authority\", \"@method\", \"@path\", \"@query\" and \"@target-uri\"",
+    "[\"@authority\", \"@method\", \"@path\"]"
 }
-
-impl Setting for Vec<Format> {
-    const EXPECTED: &'static str = "a list of \"pdf\", \"office\" and \"epub\"";
-    const EXAMPLE: &'static str = "[\"pdf\", \"office\", \"epub\"]";
-
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let named = |name: String| Format::ALL.into_iter().find(|format| format.name() == name);
-        Vec::<String>::from_toml(value)?.into_iter().map(named).collect()
-    }
-
-    fn to_toml(&self) -> String {
-        self.iter().map(|format| format.name().to_owned()).collect::<Vec<_>>().to_toml()
-    }
-}
+named_list! { Usage, "a list of \"search\", \"ai-input\", \"ai-train\" and \"tdm\"", "[\"ai-train\", \"tdm\"]" }
+named_list! { Format, "a list of \"pdf\", \"office\" and \"epub\"", "[\"pdf\", \"office\", \"epub\"]" }
 
 impl Setting for Duration {
     const EXPECTED: &'static str = "a duration with its unit (ms, s, m, h, d)";

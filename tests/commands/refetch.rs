@@ -50,7 +50,11 @@ fn respond(site: &Mutex<Site>, head: String) -> String {
     if status.starts_with("304") {
         return format!("HTTP/1.1 {status}\r\n{extra}\r\n");
     }
-    let body = page(edition, &path);
+    // an error that says what a page says makes that page one, if it comes first
+    let body = match status {
+        "404 Not Found" => "<link rel=canonical href='/canonical?e=1'><p>no such page".to_owned(),
+        _ => page(edition, &path),
+    };
     format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\n{extra}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use crawler::contract::{ConversionFailure, Converter};
 use crawler::documents::pool::{Pool, PoolOptions};
 use crawler::web::format::Format;
 
+use crate::documents::{document, paths, said};
 use crate::hosts::{Answer, Asked, Hosts};
 use crate::site::{Crawl, RUSH, kill};
 
@@ -47,10 +47,6 @@ fn pdf(text: &str, link: &str) -> String {
     file
 }
 
-fn document(of: &str, body: String) -> Answer {
-    Answer { body, ..Answer::status(200).with("content-type", of) }
-}
-
 fn answer(asked: &Asked) -> Answer {
     let origin = format!("http://{}", asked.field("host").unwrap());
     match &*asked.path {
@@ -59,28 +55,17 @@ fn answer(asked: &Asked) -> Answer {
         "/paper.pdf" if asked.field("if-none-match") == Some("\"1\"") => Answer::status(304).with("etag", "\"1\""),
         "/paper.pdf" => {
             let text = format!("Words of the paper, see {origin}/in-text");
-            document("application/pdf", pdf(&text, &format!("{origin}/annotated"))).with("etag", "\"1\"")
+            document("application/pdf", &pdf(&text, &format!("{origin}/annotated"))).with("etag", "\"1\"")
         }
-        "/lies" => document("text/plain", pdf("Sniffed words", "/of-lies")),
-        "/closed" => document("application/pdf", pdf("x", "/never")).with("x-robots-tag", "nofollow"),
-        "/cut.pdf" => document("application/pdf", "%PDF-1.4\nnothing of it".to_owned()),
+        "/lies" => document("text/plain", &pdf("Sniffed words", "/of-lies")),
+        "/closed" => document("application/pdf", &pdf("x", "/never")).with("x-robots-tag", "nofollow"),
+        "/cut.pdf" => document("application/pdf", "%PDF-1.4\nnothing of it"),
         _ => Answer::page("<p>leaf"),
     }
 }
 
 const SETTINGS: &str = "[network]\nallow = [\"127.0.0.0/8\"]\n[scope]\nfavicon = false\n[documents]\n\
                         formats = [\"pdf\", \"office\", \"epub\"]\n";
-
-fn paths(hosts: &Hosts) -> BTreeSet<String> {
-    hosts.paths_of(1).into_iter().filter(|path| path != "/robots.txt").collect()
-}
-
-fn said(crawl: &Crawl, command: &[&str]) -> String {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_crawler"));
-    let output = process.args(command).arg("--dir").arg(crawl.path("crawl")).output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
 
 const FOLLOWED: [&str; 8] = ["/", "/paper.pdf", "/lies", "/closed", "/cut.pdf", "/in-text", "/annotated", "/of-lies"];
 
@@ -108,6 +93,8 @@ fn a_pdf_is_a_page_to_everything_that_reads_pages() {
         log.lines().any(|line| line.contains("/cut.pdf") && line.contains("conversionFailed:pdf:damaged")),
         "{log}"
     );
+    let explained = said(&crawl, &["explain", &url]);
+    assert!(explained.contains("with a page of it"), "{explained}");
     let stored = said(&crawl, &["get", &url]);
     assert!(stored.contains("%PDF-1.4"), "{stored}");
     said(&crawl, &["verify"]);

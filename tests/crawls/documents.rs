@@ -8,7 +8,7 @@ use crate::hosts::{Answer, Asked, Hosts};
 use crate::site::{Crawl, RUSH};
 
 /// A document of a type.
-fn document(of: &str, body: &str) -> Answer {
+pub fn document(of: &str, body: &str) -> Answer {
     Answer { body: body.to_owned(), ..Answer::status(200).with("content-type", of) }
 }
 
@@ -44,11 +44,11 @@ fn crawled(settings: &str) -> (Hosts, Crawl) {
     (hosts, crawl)
 }
 
-fn paths(hosts: &Hosts) -> BTreeSet<String> {
+pub fn paths(hosts: &Hosts) -> BTreeSet<String> {
     hosts.paths_of(1).into_iter().filter(|path| path != "/robots.txt").collect()
 }
 
-fn said(crawl: &Crawl, command: &[&str]) -> String {
+pub fn said(crawl: &Crawl, command: &[&str]) -> String {
     let mut process = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = process.args(command).arg("--dir").arg(crawl.path("crawl")).output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
