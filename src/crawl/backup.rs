@@ -11,6 +11,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::{CrawlError, directory, figures, options};
 use crate::checkpoint::checkpoint_path;
@@ -28,6 +30,8 @@ use crate::ship::Copying;
 const ATTEMPTS_MAX: u32 = 50;
 /// Faults with one checkpoint that are taken for a file that is gone because a later checkpoint has come.
 const FAULTS_MAX: u32 = 3;
+/// Time after which a crawl is looked at again in which no checkpoint was found.
+const ABSENCE: Duration = Duration::from_millis(100);
 
 /// Numbers of what was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +184,7 @@ fn heads(dir: &Path, named: &Named) -> Result<Vec<u64>, CrawlError> {
 
 /// Brings a copy to the newest checkpoint in `from`, and begins again where a later one has come meanwhile.
 fn bring(disk: &Disk, from: &Path, copying: &mut Copying, attempts: &mut u32) -> Result<Named, CrawlError> {
-    let (mut failed, mut faults) = (None, 0);
+    let (mut failed, mut faults, mut absences) = (None, 0, 0);
     while *attempts < ATTEMPTS_MAX {
         *attempts += 1;
         let named = Named::newest(disk, from);
@@ -188,6 +192,11 @@ fn bring(disk: &Disk, from: &Path, copying: &mut Copying, attempts: &mut u32) ->
         match named.and_then(|named| bring_to(disk, from, copying, named)) {
             Ok(Brought::To(named)) => return Ok(*named),
             Ok(Brought::Changed) => {}
+            // a busy machine may hold a reader up between the list of the files and each of them
+            Ok(Brought::None) if absences < FAULTS_MAX => {
+                absences += 1;
+                thread::sleep(ABSENCE);
+            }
             Ok(Brought::None) => {
                 return Err(CrawlError::Usage(format!("{}: no checkpoint is there yet", from.display())));
             }
