@@ -271,8 +271,13 @@ fn read_plain(source: &mut dyn BufRead) -> io::Result<Checked> {
     let length: u64 = value("Content-Length")
         .and_then(|length| length.parse().ok())
         .ok_or_else(|| invalid("a record without a Content-Length"))?;
-    let is_answer = matches!(value("WARC-Type"), Some("response" | "revisit"));
-    let block = Block::read(source, length, is_answer)?;
+    let kept = match value("WARC-Type") {
+        Some("response" | "revisit") => Kept::Head,
+        // nobody asks what is in them, and they are as large as pages and pictures
+        Some("conversion" | "resource") => Kept::Nothing,
+        _ => Kept::All,
+    };
+    let block = Block::read(source, length, kept)?;
     let mut tail = [0; 4];
     source.read_exact(&mut tail)?;
     if &tail != b"\r\n\r\n" {
@@ -290,6 +295,15 @@ fn read_plain(source: &mut dyn BufRead) -> io::Result<Checked> {
     })
 }
 
+/// The part of a block that is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// The HTTP head.
+    Head,
+    All,
+    Nothing,
+}
+
 /// Parts and digests of a block, made while it streams by.
 #[derive(Default)]
 struct Block {
@@ -300,9 +314,9 @@ struct Block {
 }
 
 impl Block {
-    fn read(source: &mut dyn BufRead, length: u64, is_answer: bool) -> io::Result<Self> {
+    fn read(source: &mut dyn BufRead, length: u64, kept: Kept) -> io::Result<Self> {
         let mut block = Block::default();
-        let mut in_head = true;
+        let mut in_head = kept != Kept::Nothing;
         let mut step = [0; STEP_BYTES];
         let mut left = length;
         while left > 0 {
@@ -314,25 +328,27 @@ impl Block {
             left -= got as u64;
             block.whole.update(&step[..got]);
             if in_head {
-                in_head = !block.keep(&step[..got], is_answer)?;
-            } else {
+                in_head = !block.keep(&step[..got], kept)?;
+            } else if kept == Kept::Head {
                 block.pay(&step[..got]);
             }
         }
         Ok(block)
     }
 
-    /// Keeps `bytes` up to the end of the HTTP head, and says whether it was there.
-    fn keep(&mut self, bytes: &[u8], is_answer: bool) -> io::Result<bool> {
+    /// Keeps `bytes`, up to the end of the HTTP head where no more is kept, and says whether it was there.
+    fn keep(&mut self, bytes: &[u8], kept: Kept) -> io::Result<bool> {
         let seen = self.kept.len().saturating_sub(3);
         self.kept.extend_from_slice(bytes);
-        if is_answer && let Some(end) = memchr::memmem::find(&self.kept[seen..], b"\r\n\r\n") {
+        if kept == Kept::Head
+            && let Some(end) = memchr::memmem::find(&self.kept[seen..], b"\r\n\r\n")
+        {
             let payload = self.kept.split_off(seen + end + 4);
             self.pay(&payload);
             return Ok(true);
         }
         if self.kept.len() > KEPT_MAX {
-            let what = if is_answer { "an HTTP head" } else { "a block without a payload" };
+            let what = if kept == Kept::Head { "an HTTP head" } else { "a block without a payload" };
             return Err(invalid(format!("{what} of more than {KEPT_MAX} bytes")));
         }
         Ok(false)

@@ -9,7 +9,7 @@ use crate::container::rebuild::{rebuild, rebuild_in_intervals};
 use crate::container::{Container, ContainerOptions, Reader, WarcInfo, fixture};
 use crate::disk::HEADER_BYTES;
 use crate::fingerprint::Fingerprinter;
-use crate::warc::{Compression, Encoder, Exchange, Record, RecordReader};
+use crate::warc::{Compression, Encoder, Exchange, Record, RecordReader, Rendition};
 use crate::web::url::CanonicalUrl;
 
 const ALL: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
@@ -40,6 +40,11 @@ impl Archive {
     }
 
     fn store(&mut self, url: &str, body: &str) {
+        self.store_with(url, body, None);
+    }
+
+    /// Stores a page with what was made of it.
+    fn store_with(&mut self, url: &str, body: &str, rendition: Option<Rendition<'_>>) {
         let robots = url.ends_with("/robots.txt");
         self.stored += 1;
         let time = Time::from_ms(1_700_000_000_000 + self.stored * 977);
@@ -47,7 +52,7 @@ impl Archive {
             headers: &[(b"content-type"[..].into(), b"Text/HTML; charset=utf-8"[..].into())],
             robots,
             of_rendering: false,
-            rendition: None,
+            rendition,
             id_seed: u128::from(self.stored),
             ..fixture::answer(url, time, body.as_bytes())
         };
@@ -453,6 +458,24 @@ fn a_large_body_is_checked_and_never_held() {
     let exchange = walk.next(&mut report).unwrap().unwrap();
     assert_eq!(exchange.answer.payload_bytes, 8 << 20);
     assert!(exchange.answer.kept.len() < 1_000);
+}
+
+#[test]
+fn a_page_that_was_made_of_an_answer_may_be_large() {
+    for compression in ALL {
+        let mut archive = Archive::new(1 << 30, compression);
+        let page = "<p>text".repeat(1 << 20);
+        let picture = vec![7; 3 << 20];
+        let rendition = Rendition {
+            note: "rendered",
+            dom: Some(&page),
+            outlinks: &[],
+            pictures: &[("urn:view:", "image/png", &picture)],
+        };
+        archive.store_with("http://a.example/", "short", Some(rendition));
+        archive.close();
+        assert_eq!(damage(archive.path(), &archive.stopped(true)), []);
+    }
 }
 
 #[test]
