@@ -1,5 +1,7 @@
 //! `crawler export wet`: the text of pages, in the form of Common Crawl's WET files.
 
+use std::borrow::Cow;
+
 use clap::Args;
 
 use super::Common;
@@ -44,7 +46,7 @@ impl WetArgs {
 fn conversion(page: &Page, encoder: &mut Encoder) -> Made {
     let mut made = Made::default();
     let Some(answer) = page.exchange.last() else { return made };
-    let html = page.rendered.clone().unwrap_or_else(|| decode(&page.response));
+    let html = page.rendered.as_deref().map_or_else(|| Cow::Owned(decode(&page.response)), Cow::Borrowed);
     match parse(&html, TIME_MAX) {
         Ok(tree) => {
             let mut text = title_of(&tree).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The process that reads documents: it takes one after the other from standard input, and writes pages to standard
 //! output, until there is no more input.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -39,7 +39,6 @@ fn read_all() -> io::Result<()> {
         sandbox::limit_time(Duration::from_secs(limits.seconds))?;
         let page = page_of(format, &document);
         wire::answer(&mut to, page.as_deref().map_err(|failure| *failure))?;
-        to.flush()?;
     }
     Ok(())
 }

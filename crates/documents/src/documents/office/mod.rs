@@ -1,6 +1,6 @@
 //! Files of office programs and books: ZIP files of XML.
 //!
-//! What a file is, its content says, not its name. Texts, tables and slides of Office Open XML (ECMA-376) and of
+//! The content of a file says what it is, not its name. Texts, tables and slides of Office Open XML (ECMA-376) and of
 //! OpenDocument (ISO/IEC 26300) are read, and EPUB. Everything is read in one pass, without recursion, within limits of
 //! `archive` and `xml`, until the page is full.
 //!
