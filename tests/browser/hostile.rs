@@ -194,9 +194,9 @@ async fn frames_of_more_origins_than_a_page_may_have_stay_empty() {
 async fn workers_beyond_their_number_never_run() {
     let Some(test) = Test::start().await else { return };
     let page = r#"<p>here<p id=n>0</p><script>
-        const busy = URL.createObjectURL(new Blob(['postMessage(0); while (true);']));
+        const here = URL.createObjectURL(new Blob(['postMessage(0); setInterval(() => {}, 1000)']));
         let ran = 0;
-        const fork = () => { new Worker(busy).onmessage = () => n.textContent = ++ran };
+        const fork = () => { new Worker(here).onmessage = () => n.textContent = ++ran };
         for (let i = 0; i < 60; i++) fork();
         setInterval(fork, 100);
         </script>"#;
@@ -204,7 +204,7 @@ async fn workers_beyond_their_number_never_run() {
     assert!(rendered.dom.contains("<p>here"), "{}", rendered.dom);
     assert!(!refused(&rendered, RefusedKind::Worker).is_empty());
     let ran = rendered.dom.split("<p id=\"n\">").nth(1).unwrap().split('<').next().unwrap().parse::<u32>().unwrap();
-    assert!(ran <= 32, "{ran}");
+    assert!(ran > 0 && ran <= 32, "{ran}");
     test.close().await;
 }
 

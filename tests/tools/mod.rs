@@ -7,6 +7,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -37,7 +38,7 @@ impl Tool<'_> {
         match self {
             Tool::Strace => succeeds("strace", &["-f", "-o", "/dev/null", "true"]),
             Tool::NameSpaces => succeeds("unshare", &["-Urm", "true"]),
-            Tool::Ipv6 => std::net::TcpListener::bind("[::1]:0").is_ok(),
+            Tool::Ipv6 => TcpListener::bind("[::1]:0").is_ok(),
             Tool::Chromium => crawler::browser::find(None).is_some(),
             Tool::Python(module) => succeeds("python3", &["-c", &format!("import {module}")]),
             Tool::Program(name) => succeeds("sh", &["-c", &format!("command -v {name}")]),
@@ -82,6 +83,18 @@ pub fn skip(why: &str) {
 /// Returns whether a test that checks nothing has to fail.
 pub fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")
+}
+
+/// A port of loopback that nobody listens on, for a server that has to be told one.
+///
+/// It is none of those that the system gives to connections: one of them would have it before the server does.
+pub fn free_port() -> u16 {
+    let given = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let first = given.split_whitespace().next().and_then(|first| first.parse().ok());
+    let first = first.filter(|&first| first > 10_000).unwrap_or(32_768);
+    std::iter::repeat_with(|| fastrand::u16(10_000..first))
+        .find(|&port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
+        .unwrap()
 }
 
 fn succeeds(program: &str, arguments: &[&str]) -> bool {

@@ -1,7 +1,7 @@
 //! etcd for tests: members of one cluster on free ports of loopback, started and ended here.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::tools::{Tool, has};
+use crate::tools::{Tool, free_port, has};
 
 /// A slow machine takes its time to elect a leader.
 const READY: Duration = Duration::from_secs(120);
@@ -214,8 +214,4 @@ fn copy(from: &Path, to: &Path) {
             false => _ = std::fs::copy(entry.path(), to).unwrap(),
         }
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }

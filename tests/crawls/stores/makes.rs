@@ -5,8 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::server::free_port;
-use crate::tools::{Tool, has};
+use crate::tools::{Tool, free_port, has};
 
 /// A program that serves objects.
 pub struct Make {

@@ -1,12 +1,14 @@
 //! A server of objects that others have made, as its own process on loopback.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::makes::Make;
 use crawler::store::StoreOptions;
+
+use crate::tools::free_port;
 
 const START_MAX: Duration = Duration::from_secs(120);
 
@@ -79,9 +81,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// A port that nobody listens on.
-pub fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
