@@ -27,6 +27,7 @@ pub(crate) mod extent;
 mod figures;
 mod files;
 mod hours;
+pub(crate) mod import;
 pub(crate) mod live;
 mod machine;
 pub(crate) mod memory;

@@ -30,6 +30,7 @@ mod forget;
 pub(crate) mod fuzzing;
 mod get;
 mod identity;
+mod import;
 mod init;
 mod lines;
 mod list;
@@ -148,6 +149,8 @@ enum Command {
     Export(export::ExportArgs),
     /// Write a seeds file and a settings file to start from
     Init(init::InitArgs),
+    /// Make a crawl directory of WARC and WACZ files by other programs
+    Import(import::ImportArgs),
     /// Make and show the key that signs requests, its public directory, and a page about the bot
     Identity(identity::IdentityArgs),
     /// Print the settings in effect, and where each comes from
@@ -311,6 +314,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Compact(args)) => args.run(),
         Some(Command::Forget(args)) => args.run(),
         Some(Command::Export(args)) => args.run(open_archive),
+        Some(Command::Import(args)) => args.run(),
         Some(Command::Init(args)) => args.run(),
         Some(Command::Identity(args)) => args.run(),
         Some(Command::Config(args)) => args.run(),

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::shard_directory::ShardDirectory;
-use super::{CrawlError, CrawlRequest, options, share, warnings};
+use super::{CrawlError, CrawlRequest, import, options, share, warnings};
 use crate::checkpoint::{Identity, begin};
 use crate::clock::Clock;
 use crate::disk::{self, DirectoryLock, Disk, Error};
@@ -73,6 +73,9 @@ impl Directory {
     /// Opens the one of `request`; makes it where there is none. As long as it is kept it is this process's.
     pub(crate) fn open(request: &CrawlRequest, clock: &dyn Clock) -> Result<Directory, CrawlError> {
         let disk = Disk::real();
+        let instead = "and are not crawled further; crawl into another directory (container.dedup_against can name \
+                       the index that crawler export cdxj makes of this one)";
+        import::refuse(&disk, &request.dir, instead)?;
         disk::create_crawl_dir(&request.dir, options::readers(&request.config))?;
         let lock = DirectoryLock::acquire(&request.dir)?;
         let shards = match request.config.crawl.shards {

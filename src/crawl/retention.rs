@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CrawlError;
-use super::options;
+use super::{import, options};
 use crate::checkpoint;
 use crate::clock::{Clock, SystemClock};
 use crate::container::retention::list::{self, Act, ForgottenList};
@@ -14,6 +14,9 @@ use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::record::layout;
 
+/// The reason why nothing of an imported archive is removed.
+const STAY: &str = "and stay as they were; import again without those that are to go";
+
 /// Hears of each value file that was rewritten: its name, and what was done so far.
 pub(crate) type Tell<'a> = dyn FnMut(&str, &Compacted) + 'a;
 
@@ -21,6 +24,7 @@ pub(crate) type Tell<'a> = dyn FnMut(&str, &Compacted) + 'a;
 /// last run say.
 pub fn compact(dir: &Path, keep: Option<Keep>, tell: &mut Tell<'_>) -> Result<Compacted, CrawlError> {
     let disk = Disk::real();
+    import::refuse(&disk, dir, STAY)?;
     let _lock = DirectoryLock::acquire(dir)?;
     let dirs = CrawlDirs::open(&disk, dir)?;
     let mut done = Compacted::default();
@@ -39,6 +43,7 @@ pub fn compact(dir: &Path, keep: Option<Keep>, tell: &mut Tell<'_>) -> Result<Co
 /// Returns what [`compact`] would do; beside a running crawl, by its last checkpoint.
 pub fn estimate(dir: &Path, keep: Option<Keep>) -> Result<Compacted, CrawlError> {
     let disk = Disk::real();
+    import::refuse(&disk, dir, STAY)?;
     let dirs = CrawlDirs::open(&disk, dir)?;
     let mut would = Compacted::default();
     for shard in dirs.shards() {
@@ -53,6 +58,7 @@ pub fn estimate(dir: &Path, keep: Option<Keep>) -> Result<Compacted, CrawlError>
 /// Takes `acts` down in the lists of the crawl in `dir`, which does not run; says how many are new.
 pub fn forget(dir: &Path, acts: &[Act]) -> Result<usize, CrawlError> {
     let disk = Disk::real();
+    import::refuse(&disk, dir, STAY)?;
     let _lock = DirectoryLock::acquire(dir)?;
     let (dirs, mut new) = (CrawlDirs::open(&disk, dir)?, 0);
     for pages in archives(&dirs) {

@@ -93,13 +93,13 @@ struct Kept {
 impl Kept {
     fn of(seed: u64, shards: usize) -> Kept {
         let options =
-            SimOptions { seed, hosts: 60, pages: 500, page_bytes: 500, latency: ms(1), ..SimOptions::default() };
+            SimOptions { seed, hosts: 150, pages: 1_200, page_bytes: 500, latency: ms(1), ..SimOptions::default() };
         let crawl = format!("\n[crawl]\ncheckpoint_interval = \"1s\"\nshards = {shards}\n");
         let site = Site::new(options.smooth(), &format!("{RUSH}{EVERYTHING}{crawl}"));
         give_texts_a_budget(&site.crawl);
         fs::write(site.crawl.path("earlier.cdxj"), EARLIER).unwrap();
         let mut child = site.crawl.start(&[]);
-        site.wait_for_requests_or_end(300, &mut child);
+        site.wait_for_requests_or_end(750, &mut child);
         interrupt(child).expect(11, &[]);
         let forgotten = site.crawl.stored().into_keys().next().unwrap();
         let kept = Kept { site };

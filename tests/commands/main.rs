@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod follow;
 mod identity;
+mod import;
 mod metrics;
 mod outputs;
 mod packages;

@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
 use crate::calendar::wheel;
 use crate::checkpoint::{self, checkpoint_path};
 use crate::checkpoint::{Identity, begin};
+use crate::container::imported::is_imported;
 use crate::container::{self, Report, Standing, dedup};
 use crate::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk, Error, Result};
@@ -163,7 +164,12 @@ fn verify_one(
     if maker.is_none() {
         notice("without the identity of the crawl, fingerprints are not compared".to_owned());
     }
-    container::verify(disk, &dir.join(layout::PAGES), &standing, maker.as_ref(), report)?;
+    let pages = dir.join(layout::PAGES);
+    container::verify(disk, &pages, &standing, maker.as_ref(), report)?;
+    if is_imported(disk, &pages)? {
+        // there is nothing else
+        return Ok((identity, ShardNoted::default()));
+    }
     let cut = match &mut known {
         Some(known) => {
             copies::check(&copies::CrawlDir { disk, dir, shard }, known, report, notice)?;

@@ -23,10 +23,10 @@ use super::replan::{Replanning, keep_waiting};
 use super::stores::{Cut, Harm, Stores};
 use super::{copies, faults};
 use crate::calendar::wheel;
-use crate::checkpoint::Identity;
-use crate::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
+use crate::checkpoint::{self, Checkpoint, Identity, Sections, begin, checkpoint_path};
+use crate::container::imported::is_imported;
 use crate::container::{self, ContainerState, Finding, Rebuilt, Report, STAGED, dedup};
-use crate::crawl::retention;
+use crate::crawl::{import, retention};
 use crate::dirs::CrawlDirs;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{DirectoryLock, Disk, Error, Result, SavedState};
@@ -95,6 +95,12 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;
     let dirs = CrawlDirs::find(&disk, dir)?;
+    if is_imported(&disk, &dir.join(layout::PAGES))? {
+        let identity = begin::look(&disk, dir).or_else(|_| Identity::read_copy(&disk, dir).map(Some))?;
+        let identity = identity.map_or_else(|| Identity::read_copy(&disk, dir), Ok)?;
+        identity.write_copy(&disk, dir)?;
+        return Ok(import::index(&disk, dir, &identity, report)?.pages);
+    }
     dedup::remove_damaged(&disk, dir)?;
     if !dirs.is_sharded() {
         return Ok(rebuild_one(&disk, dir, dirs.shard(0), report, notice)?.0);

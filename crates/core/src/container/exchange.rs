@@ -4,6 +4,7 @@
 //! back: a member that ends exactly where the next one begins, whose checksum holds, and that names the response in
 //! `WARC-Concurrent-To`. Nothing else is taken for part of the exchange, whatever is there.
 
+use super::imported::are_concurrent;
 use super::keys::KeyRecord;
 use super::reader::{Reader, StoredResponse};
 use super::renewed::{Form, Original, Renewed};
@@ -90,14 +91,14 @@ impl Reader {
             let file = self.value_file(key)?;
             let found = value(&file, key)?;
             let response = self.response_of(key, &found)?;
-            Ok((Self::exchange_of(&file, key, found.record)?, response))
+            Ok((self.exchange_of(&file, key, found.record)?, response))
         })
     }
 
     fn exchange_at(&self, key: &KeyRecord) -> Result<Vec<StoredRecord>> {
         let file = self.value_file(key)?;
         let answer = value(&file, key)?.record;
-        Self::exchange_of(&file, key, answer)
+        self.exchange_of(&file, key, answer)
     }
 
     /// The exchange that `key`, a revisit, leads to, with the answer in another form; all in gzip. The caller has the
@@ -125,7 +126,10 @@ impl Reader {
     }
 
     /// The records of the exchange that ends with `answer`.
-    fn exchange_of(file: &DiskFile, key: &KeyRecord, answer: Record) -> Result<Vec<StoredRecord>> {
+    fn exchange_of(&self, file: &DiskFile, key: &KeyRecord, answer: Record) -> Result<Vec<StoredRecord>> {
+        if self.is_imported {
+            return foreign_exchange(file, answer);
+        }
         let id = answer.field("WARC-Record-ID").unwrap_or_default().to_owned();
         let mut records = vec![stored(file, answer)?];
         let mut start = key.value_offset;
@@ -150,6 +154,10 @@ impl Reader {
     }
 
     fn metadata_at(&self, key: &KeyRecord) -> Result<Option<Record>> {
+        if self.is_imported {
+            let mut records = self.exchange_at(key)?.into_iter().map(|stored| stored.record);
+            return Ok(records.find(|record| record.kind() == "metadata"));
+        }
         let file = self.value_file(key)?;
         let date = format_date(key.time);
         let mut start = key.value_offset;
@@ -174,6 +182,33 @@ impl Reader {
         let name = file.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(name.strip_suffix(values::OPEN).map_or(name.clone(), str::to_owned))
     }
+}
+
+/// The records of the exchange with `answer`, which comes last, in an archive that was imported: those around it of
+/// which one names the other. Programs differ in their order, and in which of two names the other.
+fn foreign_exchange(file: &DiskFile, answer: Record) -> Result<Vec<StoredRecord>> {
+    let mut behind = RecordReader::new(file, answer.offset + answer.length, SMALL_BLOCK_MAX);
+    let mut start = answer.offset;
+    let mut records = vec![answer];
+    let is_of = |record: &Record, records: &[Record]| {
+        matches!(record.kind(), "request" | "metadata")
+            && records.iter().any(|other| are_concurrent(&record.fields, &other.fields))
+    };
+    while records.len() <= RECORDS_MAX
+        && let Some(record) = record_before(file, start, false)?.filter(|record| is_of(record, &records))
+    {
+        start = record.offset;
+        records.push(record);
+    }
+    while records.len() <= RECORDS_MAX {
+        match behind.next() {
+            Ok(Some(record)) if is_of(&record, &records) => records.push(record),
+            Err(error @ Error::Io { .. }) => return Err(error),
+            _ => break,
+        }
+    }
+    records.reverse();
+    records.into_iter().map(|record| stored(file, record)).collect()
 }
 
 /// `record` with its bytes.

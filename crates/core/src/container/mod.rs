@@ -39,6 +39,7 @@ mod digests;
 mod exchange;
 mod fixture;
 pub mod fuzzing;
+pub mod imported;
 mod index;
 pub mod keys;
 pub mod named;
@@ -258,6 +259,7 @@ impl Container {
     ) -> Result<(Self, Recovery)> {
         disk.create_dir_all(dir)?;
         unfinished::refuse(&disk, dir)?;
+        imported::refuse(&disk, dir, "crawl into")?;
         let retention = Retention::open(&disk, dir, options.retention, saved)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = match saved {

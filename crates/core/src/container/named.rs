@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ContainerState;
+use super::imported;
 use super::retention::{journal, list};
 use super::values::{self, OPEN};
 use crate::disk::{Disk, Error, Mode, Result};
@@ -16,8 +17,8 @@ pub struct Named {
     pub lineage: u32,
     /// Value files under the names that they have when they are closed, and their lengths.
     pub values: Vec<(PathBuf, u64)>,
-    /// The list of what is forgotten.
-    pub forgotten: Option<(PathBuf, u64)>,
+    /// The list of what is forgotten, and that of the sources of an imported archive, as far as they are there.
+    pub lists: Vec<(PathBuf, u64)>,
 }
 
 /// The files of the archive in `dir` that `state` notes. One in which a compaction is in progress is refused: it
@@ -42,12 +43,14 @@ pub fn named(disk: &Disk, dir: &Path, state: &ContainerState) -> Result<Named> {
         let name = file.path.to_string_lossy();
         found.push((PathBuf::from(name.strip_suffix(OPEN).unwrap_or(&name)), bytes));
     }
-    let forgotten = match disk.open_if_there(list::path(dir))? {
-        Some(file) => Some((file.path().to_owned(), file.len()?)),
-        None => None,
-    };
+    let mut lists = Vec::new();
+    for path in [list::path(dir), imported::list_path(dir)] {
+        if let Some(file) = disk.open_if_there(path)? {
+            lists.push((file.path().to_owned(), file.len()?));
+        }
+    }
     let keys = (dir.join("key.dat"), state.key_bytes);
-    Ok(Named { keys, lineage: lineage.finalize(), values: found, forgotten })
+    Ok(Named { keys, lineage: lineage.finalize(), values: found, lists })
 }
 
 /// The path of a value file while it is written.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::address::AddressFile;
+use super::imported::is_imported;
 use super::keys::{KeyFile, KeyRecord};
 use super::retention::list::ForgottenList;
 use super::values;
@@ -36,6 +37,8 @@ pub struct Reader {
     files: Mutex<Vec<(FileKey, Arc<DiskFile>)>>,
     /// URLs that are not shown.
     forgotten: Forgotten,
+    /// True if the archive was imported.
+    pub(super) is_imported: bool,
 }
 
 /// The parts of a record by which a compaction may have moved its value.
@@ -102,7 +105,9 @@ impl Reader {
         }
         let end = scan.reached();
         let forgotten = ForgottenList::read(&disk, dir)?.in_effect().clone();
-        Ok(Reader { disk, dir: dir.to_owned(), forgotten, keys, addresses, recent, end, files: Mutex::default() })
+        let is_imported = is_imported(&disk, dir)?;
+        let (dir, files) = (dir.to_owned(), Mutex::default());
+        Ok(Reader { disk, dir, forgotten, keys, addresses, recent, end, files, is_imported })
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.
@@ -260,8 +265,11 @@ impl Reader {
 
     /// The answer in the record `found`, to which `record` leads.
     pub(super) fn response_of(&self, record: &KeyRecord, found: &Value) -> Result<StoredResponse> {
-        let kind = if record.is_response() { "response" } else { "revisit" };
-        if found.record.kind() != kind {
+        let (kind, fits) = match record.is_response() {
+            true => ("response", found.has_payload()),
+            false => ("revisit", found.record.kind() == "revisit"),
+        };
+        if !fits {
             return Err(found.wrong(&format!("a {kind} record"), format!("a {} record", found.record.kind())));
         }
         let (body, payload_headers) = match record.payload_at {
@@ -272,13 +280,11 @@ impl Reader {
             }
         };
         let external = if record.is_external { Some(self.external(record, &found.record)?) } else { None };
-        let line = found.record.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
-        let reason = String::from_utf8_lossy(line.get(13..).unwrap_or_default()).into_owned();
         Ok(StoredResponse {
             fields: found.record.fields.clone(),
             status: found.status,
-            reason,
-            headers: found.headers.clone(),
+            reason: found.reason(),
+            headers: if found.head().is_empty() { payload_headers.clone() } else { found.headers.clone() },
             payload_headers,
             body,
             external,

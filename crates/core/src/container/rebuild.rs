@@ -17,15 +17,21 @@
 //! that place. Nothing is lost where all value files are whole: the records are the same, and are where they were.
 //! Where records were damaged, later ones move up. Queued URLs name the page that they were found on by its old place,
 //! so [`ContainerState::moved_bytes`] says that such a place names nobody.
+//!
+//! The index of an archive that was imported is made in the same way, for the first time or when more is imported; its
+//! key records are in the order of time.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::ContainerState;
 use super::address::AddressFile;
+use super::digests::Digests;
+use super::imported::{self, is_imported};
 use super::keys::{KeyFile, KeyRecord};
 use super::retention::journal::settle_for_rebuild;
 use super::retention::tombstone::Tombstone;
+use super::verify::order::{ForeignRevisit, Imported, InOrder};
 use super::verify::walk::{Exchange, Walk};
 use super::verify::{Report, Standing, check_forgotten};
 use super::{unfinished, values};
@@ -39,12 +45,16 @@ pub const STAGED: &str = "rebuild";
 const FILES: [&str; 3] = ["key.dat", "address.ovf", "address.idx"];
 /// Slots that gather in memory before they are written to the address pages.
 const INTERVAL_SLOTS: usize = 1 << 20;
+/// Memory in which payloads of an imported archive are known by their digests.
+const DIGEST_MEMORY: usize = 64 << 20;
 
 /// An index that was rebuilt and is in place.
 #[derive(Debug)]
 pub struct Rebuilt {
     /// Key records that were written.
     pub records: u64,
+    /// Revisits of an imported archive that refer to what is not there, and have none.
+    pub unresolved: u64,
     /// State that the last checkpoint has to note now; `None` where there was none.
     pub noted: Option<ContainerState>,
     disk: Disk,
@@ -78,6 +88,9 @@ pub(super) fn rebuild_in_intervals(
     interval_slots: usize,
     report: &mut Report<'_>,
 ) -> Result<Rebuilt> {
+    if is_imported(disk, dir)? {
+        return rebuild_imported(disk, dir, noted, maker, interval_slots, report);
+    }
     settle_for_rebuild(disk, dir)?;
     check_forgotten(disk, dir, report)?;
     let standing = Standing::Stopped { noted: noted.cloned(), clean: false };
@@ -110,18 +123,60 @@ pub(super) fn rebuild_in_intervals(
         None => (index.apply()?, index.records),
     };
     let records = index.records;
-    index.keys.sync()?;
-    drop(index);
-    for found in values::find(disk, dir)? {
-        disk.open(&found.path, Mode::Read)?.sync()?;
-    }
-    put_in_place(disk, dir, &staged)?;
+    index.end(dir)?;
     let noted = noted.map(|noted| {
         let has_moved = key_bytes != noted.key_bytes;
         let moved_bytes = if has_moved { noted.key_bytes.max(key_bytes) } else { 0 }.max(noted.moved_bytes);
         ContainerState { key_bytes, pages, moved_bytes, ..noted.clone() }
     });
-    Ok(Rebuilt { records, noted, disk: disk.clone(), dir: dir.to_owned() })
+    Ok(Rebuilt { records, unresolved: 0, noted, disk: disk.clone(), dir: dir.to_owned() })
+}
+
+/// The same of an archive that was imported.
+fn rebuild_imported(
+    disk: &Disk,
+    dir: &Path,
+    noted: Option<&ContainerState>,
+    maker: &KeyMaker,
+    interval_slots: usize,
+    report: &mut Report<'_>,
+) -> Result<Rebuilt> {
+    // what the checkpoint notes is of the sources that were there then
+    let standing = Standing::Stopped { noted: None, clean: false };
+    let mut index = Index::create(disk, &dir.join(STAGED), interval_slots)?;
+    let mut walk = Walk::begin(disk, dir, &standing, None, report)?;
+    let mut pages = InOrder::read(&mut walk, Some(maker), report)?;
+    let (mut digests, mut unresolved) = (Digests::new(DIGEST_MEMORY), 0);
+    while let Some(Imported { mut record, revisit }) = pages.next()? {
+        if let Some(revisit) = revisit {
+            let Some(first) = index.referred(&record, &revisit, &digests, maker)? else {
+                unresolved += 1;
+                continue;
+            };
+            refer_to(first, &mut record);
+        } else {
+            digests.insert(&record.payload_sha1, index.keys.len());
+        }
+        index.append(record)?;
+    }
+    let (key_bytes, records) = (index.apply()?, index.records);
+    index.end(dir)?;
+    let moved_bytes = noted.map_or(0, |noted| noted.key_bytes.max(noted.moved_bytes));
+    let noted = Some(imported::state(disk, dir, key_bytes, records, moved_bytes)?);
+    Ok(Rebuilt { records, unresolved, noted, disk: disk.clone(), dir: dir.to_owned() })
+}
+
+/// Completes the record of a revisit by that of the response it refers to.
+fn refer_to(first: KeyRecord, record: &mut KeyRecord) {
+    record.payload_at = Some(first.offset);
+    record.payload_bytes = first.payload_bytes;
+    record.payload_sha1 = first.payload_sha1;
+    if record.status == 0 {
+        record.status = first.status;
+    }
+    if record.mime.is_empty() {
+        record.mime = first.mime;
+    }
 }
 
 fn put_in_place(disk: &Disk, dir: &Path, staged: &Path) -> Result<()> {
@@ -213,16 +268,60 @@ impl Index {
         let mut at = self.newest(maker.keys(&url).key, url.as_str())?;
         while let Some(first) = at {
             if first.is_response() && first.time == time && first.payload_sha1 == record.payload_sha1 {
-                record.payload_at = Some(first.offset);
-                record.payload_bytes = first.payload_bytes;
-                if record.mime.is_empty() {
-                    record.mime = first.mime;
-                }
+                refer_to(first, record);
                 return Ok(true);
             }
             at = first.previous.map(|offset| self.keys.read(offset)).transpose()?;
         }
         Ok(false)
+    }
+
+    /// The response that a revisit of an imported archive refers to: the one that it names, or else the last one before
+    /// it with the payload.
+    fn referred(
+        &self,
+        record: &KeyRecord,
+        revisit: &ForeignRevisit,
+        digests: &Digests,
+        maker: &KeyMaker,
+    ) -> Result<Option<KeyRecord>> {
+        let has_payload = |first: &KeyRecord| {
+            first.is_response() && (!revisit.has_digest || first.payload_sha1 == record.payload_sha1)
+        };
+        let url = revisit.url.as_ref().and_then(|url| CanonicalUrl::parse(url).ok());
+        let newest = url.map(|url| self.newest(maker.keys(&url).key, url.as_str())).transpose()?;
+        let (mut at, mut last_with_payload) = (newest.flatten(), None);
+        while let Some(first) = at {
+            let previous = first.previous;
+            if has_payload(&first) && revisit.time_ms == Some(first.time.ms()) {
+                return Ok(Some(first));
+            }
+            if has_payload(&first) && revisit.has_digest && last_with_payload.is_none() {
+                last_with_payload = Some(first);
+            }
+            at = previous.map(|offset| self.keys.read(offset)).transpose()?;
+        }
+        if last_with_payload.is_some() || !revisit.has_digest {
+            return Ok(last_with_payload);
+        }
+        for offset in digests.candidates(&record.payload_sha1) {
+            let found = self.keys.read_if_whole(offset)?;
+            if let Some(first) = found.filter(has_payload) {
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes all of it durable, and puts it into the place of the index in `dir`.
+    fn end(self, dir: &Path) -> Result<()> {
+        let Index { disk, dir: staged, keys, addresses, .. } = self;
+        keys.sync()?;
+        drop((keys, addresses));
+        for found in values::find(&disk, dir)? {
+            disk.open(&found.path, Mode::Read)?.sync()?;
+        }
+        put_in_place(&disk, dir, &staged)
     }
 
     /// Writes the slots that have gathered; returns the length of key.dat that is covered now.

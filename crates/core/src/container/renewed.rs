@@ -90,8 +90,8 @@ impl Renewed {
         // a 304 has neither the status nor all headers of what it confirms: those come with the payload
         let (head, status) = match &original.stored {
             Some(Stored { key: first, value }) if is_unchanged => match key.mime == first.mime {
-                true => (value.head().to_vec(), first.status),
-                false => (head_with_type(value.head(), &value.headers, &own), first.status),
+                true => (value.head().into_owned(), first.status),
+                false => (head_with_type(&value.head(), &value.headers, &own), first.status),
             },
             _ => (revisit.block.clone(), key.status),
         };
@@ -146,7 +146,7 @@ fn revisit_fields(revisit: &Record) -> Vec<(String, String)> {
 fn head_with_type(head: &[u8], headers: &[Header], own: &[Header]) -> Vec<u8> {
     let is_type = |header: &&Header| header.0.eq_ignore_ascii_case(b"content-type");
     debug_assert!(headers::first(own, "content-type").is_some());
-    let line = head.split(|&byte| byte == b'\r').next().unwrap_or_default();
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end();
     let all: Vec<_> =
         headers.iter().filter(|header| !is_type(header)).chain(own.iter().filter(is_type)).cloned().collect();
     head_of(line, &all)

@@ -153,6 +153,11 @@ impl ValueFiles {
         Ok(ValueFiles { disk, dir: dir.to_owned(), options, info, open: None, number, closed_bytes })
     }
 
+    /// Begins with the file `number`; those before it count for nothing.
+    pub(super) fn begin_at(disk: Disk, dir: &Path, options: ContainerOptions, info: WarcInfo, number: u32) -> Self {
+        ValueFiles { disk, dir: dir.to_owned(), options, info, open: None, number, closed_bytes: 0 }
+    }
+
     pub(super) fn disk(&self) -> &Disk {
         &self.disk
     }
@@ -230,20 +235,39 @@ impl ValueFiles {
 
     /// Appends `records`; returns the file and the offset at which they are.
     pub(super) fn append(&mut self, records: &[u8], now: Time) -> Result<(u32, u64)> {
-        let full = self.open.as_ref().is_some_and(|open| {
-            open.position > open.info_bytes && open.position + records.len() as u64 > self.options.segment_bytes
-        });
+        let offset = self.reserve(records.len() as u64, now)?;
+        self.extend(records)?;
+        Ok((self.number, offset))
+    }
+
+    /// Makes sure that there is a file with room for `bytes`; returns the offset at which they will be.
+    pub(super) fn reserve(&mut self, bytes: u64, now: Time) -> Result<u64> {
+        let full = self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.position > open.info_bytes && open.position + bytes > self.options.segment_bytes);
         if full {
             self.close()?;
         }
         if self.open.is_none() {
             self.begin(now)?;
         }
+        Ok(self.position())
+    }
+
+    /// Appends `bytes`, for which a file was begun.
+    pub(super) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
         let open = self.open.as_mut().expect("a file was begun");
-        let offset = open.position;
-        open.file.write_all_at(records, offset)?;
-        open.position += records.len() as u64;
-        Ok((self.number, offset))
+        open.file.write_all_at(bytes, open.position)?;
+        open.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Takes back what was appended behind `offset` of the file in progress.
+    pub(super) fn take_back_to(&mut self, offset: u64) {
+        if let Some(open) = &mut self.open {
+            open.position = open.position.min(offset);
+        }
     }
 
     fn begin(&mut self, now: Time) -> Result<()> {
@@ -268,6 +292,9 @@ impl ValueFiles {
     /// Ends the file in progress, and makes it durable.
     pub(super) fn close(&mut self) -> Result<()> {
         if let Some(open) = self.open.take() {
+            if open.file.len()? > open.position {
+                open.file.set_len(open.position)?;
+            }
             seal(&self.disk, &self.dir, &open.file)?;
             self.closed_bytes += open.position;
             self.number += 1;

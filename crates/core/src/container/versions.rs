@@ -5,22 +5,29 @@
 //! needs one key record and one value more than for a page, and a replay in the order of the archive has met the
 //! payload when it comes to the revisit.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use super::replayed::RefersTo;
 use super::{Container, KeyRecord, NewPage, ReplayedPage, values};
 use crate::disk::{DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::warc::{Header, Profile, Record, RecordReader, Revisit, format_date, id_seed, parse_http_head, seed_of_id};
+use crate::warc::{
+    Header, Profile, Record, RecordReader, Revisit, chunks, format_date, head_of, id_seed, parse_http_head,
+    parse_status_line, resource, seed_of_id,
+};
 use crate::web::headers;
 use crate::web::mime;
 use crate::web::sitemap::{self, Body, Claim, Format};
+use crate::web::url::CanonicalUrl;
 use crate::web::validators::Validators;
 
 /// Versions of a URL that are looked through for one with the payload.
 pub(super) const VERSIONS_MAX: usize = 64;
 /// Bytes of a block without its payload.
 const HEAD_MAX: u64 = 16 << 20;
+/// Times its own length that a payload takes at most in chunks: one of a byte takes six.
+const CHUNKED_FACTOR: u64 = 6;
 
 /// The response that has the payload of a page, as far as a revisit has to know it.
 pub(super) struct First {
@@ -307,17 +314,37 @@ pub(super) struct Value {
     /// Headers of that answer.
     pub headers: Vec<Header>,
     body_at: usize,
+    /// The body, where its block has it in chunks.
+    joined: Option<Vec<u8>>,
 }
 
 impl Value {
-    /// The bytes behind the HTTP head in its block.
+    /// The bytes behind the HTTP head in its block, transfer coding removed.
     pub(crate) fn body(&self) -> &[u8] {
-        &self.record.block[self.body_at..]
+        self.joined.as_deref().unwrap_or(&self.record.block[self.body_at..])
     }
 
-    /// The HTTP head in its block, with the empty line.
-    pub(crate) fn head(&self) -> &[u8] {
-        &self.record.block[..self.body_at]
+    /// The HTTP head in its block, with the empty line; of a page without one, the head that it would have.
+    pub(crate) fn head(&self) -> Cow<'_, [u8]> {
+        match self.is_page_resource() {
+            true => Cow::Owned(head_of(b"HTTP/1.1 200 OK", &self.headers)),
+            false => Cow::Borrowed(&self.record.block[..self.body_at]),
+        }
+    }
+
+    /// The reason phrase of the answer.
+    pub(crate) fn reason(&self) -> String {
+        let line = self.record.block[..self.body_at].split(|&byte| byte == b'\n').next().unwrap_or_default();
+        parse_status_line(line).map_or_else(String::new, |(_, reason)| String::from_utf8_lossy(reason).into_owned())
+    }
+
+    /// Returns whether it has the body that came.
+    pub(crate) fn has_payload(&self) -> bool {
+        self.record.kind() == "response" || self.is_page_resource()
+    }
+
+    fn is_page_resource(&self) -> bool {
+        resource::is_page(self.record.kind(), self.record.field("WARC-Target-URI"))
     }
 
     /// Damage at this record.
@@ -329,7 +356,7 @@ impl Value {
 /// The response that has a payload, by its key record; `file` is its value file.
 pub(super) fn payload(file: &DiskFile, first: &KeyRecord) -> Result<Value> {
     let value = value(file, first)?;
-    if value.record.kind() != "response" || value.body().len() as u64 != first.payload_bytes {
+    if !value.has_payload() || value.body().len() as u64 != first.payload_bytes {
         let found = format!("a {} of {} bytes", value.record.kind(), value.body().len());
         return Err(value.wrong(&format!("a response with a payload of {} bytes", first.payload_bytes), found));
     }
@@ -338,13 +365,28 @@ pub(super) fn payload(file: &DiskFile, first: &KeyRecord) -> Result<Value> {
 
 /// The record that `record` of key.dat leads to; `file` is its value file.
 pub(super) fn value(file: &DiskFile, record: &KeyRecord) -> Result<Value> {
-    let block_max = record.payload_bytes.saturating_add(HEAD_MAX);
+    let block_max = record.payload_bytes.saturating_mul(CHUNKED_FACTOR).saturating_add(HEAD_MAX);
     let read = RecordReader::within(file, record.value_offset, record.value_bytes, block_max).next()?;
     let wrong = |found: &str| Error::damaged(file.path(), record.value_offset, "the record of a page", found);
     let value = read.ok_or_else(|| wrong("end of file"))?;
-    if value.field("WARC-Target-URI") != Some(record.url.as_str()) {
+    let target = value.field("WARC-Target-URI");
+    if !target.is_some_and(|target| is_of(target, &record.url)) {
         return Err(wrong(&format!("a {} record of another URL", value.kind())));
     }
-    let (status, headers, body_at) = parse_http_head(&value.block).ok_or_else(|| wrong("no HTTP head"))?;
-    Ok(Value { record: value, path: file.path().to_owned(), status, headers, body_at })
+    let (status, headers, body_at) = match value.kind() {
+        kind if resource::is_page(kind, target) => {
+            (resource::STATUS, resource::headers(value.field("Content-Type")), 0)
+        }
+        // other programs leave the head out
+        "revisit" if value.block.is_empty() => (record.status, Vec::new(), 0),
+        _ => parse_http_head(&value.block).ok_or_else(|| wrong("no HTTP head"))?,
+    };
+    let joined = if chunks::are_stated(&headers) { chunks::joined(&value.block[body_at..]) } else { None };
+    Ok(Value { record: value, path: file.path().to_owned(), status, headers, body_at, joined })
+}
+
+/// Returns whether a record with this target is one of `url`: archives of others have URLs as they were asked for.
+fn is_of(target: &str, url: &str) -> bool {
+    let plain = |url: &str| CanonicalUrl::parse(url).map(|url| url.plain().to_owned()).ok();
+    target == url || plain(target).is_some_and(|target| plain(url) == Some(target))
 }

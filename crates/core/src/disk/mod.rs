@@ -23,6 +23,7 @@ mod saved;
 pub mod scratch;
 pub mod simulated;
 pub mod sorter;
+mod stream;
 mod writer;
 
 use std::fmt;
@@ -39,6 +40,7 @@ pub use lock::{DirectoryLock, LOCK_FILE};
 pub use private::{Readers, create_crawl_dir, only_regular_files, refuse_links};
 pub use real::open_file;
 pub use saved::SavedState;
+pub use stream::{FileStream, STREAM_BUFFER_BYTES};
 pub use writer::Writer;
 
 /// The way in which a file is opened.

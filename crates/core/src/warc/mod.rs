@@ -18,10 +18,12 @@
 //! `Content-Encoding` stays with its encoded body. Every warcinfo record says so.
 
 mod address;
+pub(crate) mod chunks;
 mod digest;
 mod encode;
 mod pack;
 mod read;
+pub(crate) mod resource;
 mod short;
 
 pub use crate::web::headers::Header;
@@ -40,6 +42,7 @@ pub use pack::Compression;
 pub use pack::GZIP_HEAD;
 pub use read::read_head;
 pub use read::{Record, RecordReader, parse_http_head};
+pub(crate) use read::{body_at, parse_status_line};
 
 /// Name under which a response's `Transfer-Encoding` is kept.
 pub(crate) const MASKED_TRANSFER_ENCODING: &str = "x-crawler-transfer-encoding";

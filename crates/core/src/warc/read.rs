@@ -19,6 +19,8 @@ pub(super) const BUFFER_BYTES: usize = 64 << 10;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Heads are decompressed in steps of this size.
 const HEAD_STEP_BYTES: usize = 2 << 10;
+/// First lines of the records that are read; the first one is what this program writes.
+const VERSIONS: [&str; 4] = ["WARC/1.1", "WARC/1.0", "WARC/0.18", "WARC/0.17"];
 
 /// A record as it is in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,16 +76,28 @@ impl Record {
 
 /// The status, the headers and the place of the body in an HTTP response block.
 pub fn parse_http_head(block: &[u8]) -> Option<(u16, Vec<Header>, usize)> {
-    let end = memchr::memmem::find(block, b"\r\n\r\n")?;
-    let mut lines = block[..end].split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let status_line = std::str::from_utf8(lines.next()?.get(..12)?).ok()?;
-    let status = status_line.strip_prefix("HTTP/1.")?.get(2..)?.parse().ok()?;
-    let mut headers = Vec::new();
-    for line in lines {
-        let colon = memchr::memchr(b':', line)?;
-        headers.push((line[..colon].into(), line[colon + 1..].trim_ascii().into()));
-    }
-    Some((status, headers, end + 4))
+    let body_at = body_at(block)?;
+    let mut lines = block[..body_at].trim_ascii_end().split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end);
+    let (status, _) = parse_status_line(lines.next()?)?;
+    let colon = |line| memchr::memchr(b':', line).map(|colon| (line, colon));
+    let fields = lines.filter_map(colon).map(|(line, at)| (line[..at].into(), line[at + 1..].trim_ascii().into()));
+    Some((status, fields.collect(), body_at))
+}
+
+/// Status and reason in the first line of an answer, whose version may be any.
+pub(crate) fn parse_status_line(line: &[u8]) -> Option<(u16, &[u8])> {
+    let line = line.strip_prefix(b"HTTP/")?;
+    let (_, rest) = line.split_at_checked(memchr::memchr(b' ', line)? + 1)?;
+    let (status, reason) = rest.split_at_checked(3)?;
+    Some((std::str::from_utf8(status).ok()?.parse().ok()?, reason.trim_ascii()))
+}
+
+/// The place of the body in an HTTP block: behind the first empty line.
+pub(crate) fn body_at(block: &[u8]) -> Option<usize> {
+    let end = memchr::memmem::find(block, b"\r\n\r\n");
+    // heads of some servers have no carriage returns, and other programs write them down as they came
+    let bare = memchr::memmem::find(&block[..end.unwrap_or(block.len())], b"\n\n");
+    bare.map(|bare| bare + 2).or(end.map(|end| end + 4))
 }
 
 /// Reads records in the order of the file.
@@ -187,7 +201,7 @@ pub fn read_head(source: &mut dyn BufRead) -> io::Result<Vec<(String, String)>> 
     }
     let head = String::from_utf8(head).map_err(|_| invalid("a head that is not UTF-8"))?;
     let mut lines = head.trim_end().split("\r\n");
-    if lines.next() != Some("WARC/1.1") {
+    if !lines.next().is_some_and(|version| VERSIONS.contains(&version)) {
         return Err(invalid("a head that does not begin with WARC/1.1"));
     }
     let split = |line: &str| {
@@ -196,7 +210,11 @@ pub fn read_head(source: &mut dyn BufRead) -> io::Result<Vec<(String, String)>> 
             return Err(invalid("a head line with a control character"));
         }
         let (name, value) = line.split_once(':').ok_or_else(|| invalid("a head line without a colon"))?;
-        Ok((name.to_owned(), value.trim().to_owned()))
+        let value = value.trim();
+        // as WARC 1.0 was understood by some
+        let url = value.strip_prefix('<').and_then(|value| value.strip_suffix('>'));
+        let value = url.filter(|_| name.ends_with("Target-URI")).unwrap_or(value);
+        Ok((name.to_owned(), value.to_owned()))
     };
     let mut fields = lines.map(split).collect::<io::Result<_>>()?;
     address::join(&mut fields);

@@ -163,6 +163,13 @@ impl KeyRecord {
         Ok(bytes)
     }
 
+    /// Reads a record that [`KeyRecord::encode`] wrote, whose offset is not known yet, and what is behind it.
+    pub(in crate::container) fn read(bytes: &[u8]) -> Option<(KeyRecord, &[u8])> {
+        let length = get(bytes.get(4..6)?) as usize;
+        let (record, rest) = bytes.split_at_checked(length).filter(|_| length >= FIXED_BYTES)?;
+        Some((whole(record, 0)?, rest))
+    }
+
     /// Returns the part of `mime` that a record has room for.
     pub(in crate::container) fn stored_mime(mime: &str) -> &str {
         clip(mime, MIME_TEXT_MAX)

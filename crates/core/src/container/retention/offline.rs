@@ -7,7 +7,7 @@ use super::plan::{Bounds, Plan, Rule};
 use super::rewrite::{Site, rewrite};
 use super::throttle::Throttle;
 use crate::container::keys::KeyFile;
-use crate::container::{ContainerState, unfinished};
+use crate::container::{ContainerState, imported, unfinished};
 use crate::disk::{Disk, Result};
 
 /// Counts of what a compaction does, or would do.
@@ -52,6 +52,7 @@ pub fn compact(
     tell: &mut dyn FnMut(&str, &Compacted),
 ) -> Result<Compacted> {
     unfinished::refuse(disk, dir)?;
+    imported::refuse(disk, dir, "compact")?;
     journal::settle(disk, dir)?;
     let mut done = Compacted::default();
     let keys = KeyFile::open_as_it_is(disk, dir)?;

@@ -4,7 +4,7 @@ use super::walk::Exchange;
 use crate::container::keys::KeyRecord;
 use crate::container::replayed::stated_length;
 use crate::fingerprint::Fingerprint;
-use crate::warc::{PAYLOAD_IN_FIELD, WAS_REVISIT_FIELD, parse_date, parse_http_head};
+use crate::warc::{PAYLOAD_IN_FIELD, WAS_REVISIT_FIELD, parse_date};
 use crate::web::kind::Judged;
 use crate::web::mime;
 use crate::web::statements::Statements;
@@ -16,7 +16,7 @@ impl Exchange {
     pub(in crate::container) fn key_record(&self, maker: Option<&KeyMaker>) -> Option<KeyRecord> {
         let answer = &self.answer;
         let url = answer.field("WARC-Target-URI")?;
-        let (status, headers, _) = parse_http_head(&answer.kept)?;
+        let (status, headers) = answer.head()?;
         let has_statements = self.metadata.as_ref().is_some_and(|record| !Statements::parse(&record.kept).is_empty());
         let metadata = self.metadata.as_ref().map(|record| String::from_utf8_lossy(&record.kept));
         let has_line = |is_wanted: &dyn Fn(&str) -> bool| {
@@ -44,7 +44,7 @@ impl Exchange {
             robots,
             of_rendering: has_line(&|line| line == "purpose: rendering"),
             is_rendered: self.renditions.iter().any(|record| record.kind() == "conversion"),
-            payload_sha1: answer.payload_digest()?,
+            payload_sha1: answer.payload_digest().unwrap_or(answer.payload_sha1),
             payload_bytes,
             // the field of a revisit says that its payload is elsewhere
             truncated: answer.kind() == "response" && answer.field("WARC-Truncated").is_some(),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::order::{Imported, InOrder};
 use super::walk::{Exchange, Walk};
 use super::{Report, Standing};
 use crate::container::keys::{KeyFile, KeyRecord, VERSION};
@@ -76,6 +77,19 @@ pub(super) struct Comparison<'a> {
     pub(super) journal: Option<&'a Journal>,
 }
 
+/// The key record that an exchange should have.
+struct Expected {
+    record: KeyRecord,
+    is_revisit: bool,
+    /// True if the metadata record, by which flags are known, is there.
+    has_metadata: bool,
+}
+
+/// The place to which a key record leads.
+fn place_of(record: &KeyRecord) -> String {
+    format!("the response at byte {} of value file {}", record.value_offset, record.file)
+}
+
 /// A run of responses without key records.
 #[derive(Default)]
 struct Missing {
@@ -105,6 +119,69 @@ impl Comparison<'_> {
 
     /// Goes through both.
     pub(super) fn run(&self, walk: &mut Walk<'_>, report: &mut Report<'_>) -> Result<()> {
+        match walk.is_imported() {
+            true => self.run_in_order_of_time(walk, report),
+            false => self.run_in_order_of_files(walk, report),
+        }
+    }
+
+    /// Goes through both where the archive was imported.
+    fn run_in_order_of_time(&self, walk: &mut Walk<'_>, report: &mut Report<'_>) -> Result<()> {
+        let before = report.summary.findings;
+        let mut pages = InOrder::read(walk, self.maker, report)?;
+        let mut keys = KeyWalk::new(self.keys, self.end);
+        let mut missing = Missing::default();
+        let mut counted = 0;
+        let place = |record: &KeyRecord| (record.time, record.file, record.value_offset);
+        while let Some(page) = pages.next()? {
+            let mut found = None;
+            while let Some(record) = self.next(&mut keys, report)? {
+                if place(&record) > place(&page.record) {
+                    keys.put_back(record);
+                    break;
+                }
+                counted += 1;
+                if place(&record) == place(&page.record) {
+                    found = Some(record);
+                    break;
+                }
+                self.orphan(&record, walk, report);
+            }
+            match found {
+                Some(record) => {
+                    self.compare_imported(&record, page, report)?;
+                    missing.tell(walk, report);
+                }
+                // it may refer to what is in no source
+                None if page.revisit.is_some() => {}
+                None => missing.note((page.record.file, page.record.value_offset), &page.record.url),
+            }
+        }
+        missing.tell(walk, report);
+        while let Some(record) = self.next(&mut keys, report)? {
+            counted += 1;
+            self.orphan(&record, walk, report);
+        }
+        self.compare_count(counted, before, report);
+        Ok(())
+    }
+
+    fn compare_imported(&self, found: &KeyRecord, page: Imported, report: &mut Report<'_>) -> Result<()> {
+        let Imported { record: mut expected, revisit } = page;
+        if revisit.as_ref().is_some_and(|revisit| !revisit.has_digest) {
+            // it is that of what it refers to
+            expected.payload_sha1 = found.payload_sha1;
+        }
+        if expected.status == 0 {
+            expected.status = found.status;
+        }
+        self.check_chain(found, report)?;
+        self.compare(found, &Expected { record: expected, is_revisit: revisit.is_some(), has_metadata: true }, report);
+        self.check_payload(found, revisit.is_some(), report)
+    }
+
+    /// Goes through both where a crawl wrote the archive.
+    fn run_in_order_of_files(&self, walk: &mut Walk<'_>, report: &mut Report<'_>) -> Result<()> {
         let before = report.summary.findings;
         let mut keys = KeyWalk::new(self.keys, self.end);
         let mut missing = Missing::default();
@@ -140,8 +217,8 @@ impl Comparison<'_> {
                 if last.replace(of_record) >= Some(of_record) {
                     report.damage(self.keys.path(), record.offset, "a key record out of the order of the value files");
                 } else if of_record == place {
-                    self.compare(&record, &exchange, report);
-                    self.check_payload(&record, &exchange, report)?;
+                    self.compare_exchange(&record, &exchange, report);
+                    self.check_payload(&record, exchange.answer.kind() == "revisit", report)?;
                     found = true;
                     break;
                 } else {
@@ -151,7 +228,7 @@ impl Comparison<'_> {
             if found {
                 missing.tell(walk, report);
             } else if replaced != Some(exchange.file) && self.needs_key(&exchange, keys.is_done()) {
-                missing.note(&exchange);
+                missing.note(place, exchange.answer.field("WARC-Target-URI").unwrap_or_default());
             }
         }
         missing.tell(walk, report);
@@ -170,15 +247,20 @@ impl Comparison<'_> {
         if !is_live && self.journal.is_none() {
             tombs.tell_rest(walk, report);
         }
+        self.compare_count(counted, before, report);
+        Ok(())
+    }
+
+    /// Compares the number of records that the last checkpoint covers with its note, unless there were findings.
+    fn compare_count(&self, counted: u64, findings_before: u64, report: &mut Report<'_>) {
         if let Some(noted) = self.standing.noted()
-            && report.summary.findings == before
+            && report.summary.findings == findings_before
             && self.journal.is_none()
             && counted != noted.pages
         {
             let what = format!("{counted} records; the last checkpoint notes {}", noted.pages);
             report.damage(self.keys.path(), HEADER_BYTES, what);
         }
-        Ok(())
     }
 
     fn is_noted(&self, record: &KeyRecord) -> bool {
@@ -258,11 +340,11 @@ impl Comparison<'_> {
     }
 
     /// Checks that the record of a revisit, and only that, leads to one of a response with its payload.
-    fn check_payload(&self, record: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<()> {
+    fn check_payload(&self, record: &KeyRecord, is_revisit: bool, report: &mut Report<'_>) -> Result<()> {
         let fits = match record.payload_at {
             // what it refers to is not here to be looked at
-            None if record.is_external => exchange.answer.kind() == "revisit",
-            None => exchange.answer.kind() == "response",
+            None if record.is_external => is_revisit,
+            None => !is_revisit,
             Some(at) => {
                 let first = self.keys.read_if_whole(at)?;
                 if first.is_none() && self.may_be_cut(at, record) {
@@ -272,7 +354,7 @@ impl Comparison<'_> {
                 let same = |first: KeyRecord| {
                     first.payload_sha1 == record.payload_sha1 && first.payload_bytes == record.payload_bytes
                 };
-                exchange.answer.kind() == "revisit" && first.is_some_and(same)
+                is_revisit && first.is_some_and(same)
             }
         };
         if !fits {
@@ -283,13 +365,25 @@ impl Comparison<'_> {
     }
 
     /// Checks that `found` says what its exchange says.
-    fn compare(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) {
-        let mut wrong = |what: String| report.damage(self.keys.path(), found.offset, what);
-        let at = format!("the response at byte {} of value file {}", found.value_offset, found.file);
-        let Some(expected) = exchange.key_record(self.maker) else {
-            return wrong(format!("{at} has no URL, time, status or digest that could be compared"));
-        };
+    fn compare_exchange(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) {
         let is_revisit = exchange.answer.kind() == "revisit";
+        match exchange.key_record(self.maker) {
+            Some(record) => {
+                let expected = Expected { record, is_revisit, has_metadata: exchange.metadata.is_some() };
+                self.compare(found, &expected, report);
+            }
+            None => {
+                let at = place_of(found);
+                let what = format!("{at} has no URL, time, status or digest that could be compared");
+                report.damage(self.keys.path(), found.offset, what);
+            }
+        }
+    }
+
+    fn compare(&self, found: &KeyRecord, expected: &Expected, report: &mut Report<'_>) {
+        let mut wrong = |what: String| report.damage(self.keys.path(), found.offset, what);
+        let at = place_of(found);
+        let &Expected { record: ref expected, is_revisit, has_metadata } = expected;
         let (payload_bytes, mime) = match is_revisit && !expected.is_external {
             // both may be of the response that it refers to
             true => (found.payload_bytes, if expected.mime.is_empty() { &found.mime } else { &expected.mime }),
@@ -325,26 +419,26 @@ impl Comparison<'_> {
                 expected.key.bits()
             ));
         }
-        if exchange.metadata.is_some() && found.robots != expected.robots {
+        if has_metadata && found.robots != expected.robots {
             wrong(format!("the flag of robots.txt is {}, {at} has {}", found.robots, expected.robots));
         }
-        if exchange.metadata.is_some() && found.of_rendering != expected.of_rendering {
+        if has_metadata && found.of_rendering != expected.of_rendering {
             let (found, expected) = (found.of_rendering, expected.of_rendering);
             wrong(format!("the flag of what a rendering asked for is {found}, {at} has {expected}"));
         }
-        if exchange.metadata.is_some() && found.is_rendered != expected.is_rendered {
+        if has_metadata && found.is_rendered != expected.is_rendered {
             let (found, expected) = (found.is_rendered, expected.is_rendered);
             wrong(format!("the flag of a rendered page is {found}, {at} has {expected}"));
         }
-        if exchange.metadata.is_some() && found.is_external != expected.is_external {
+        if has_metadata && found.is_external != expected.is_external {
             let (found, expected) = (found.is_external, expected.is_external);
             wrong(format!("the flag of a payload in another archive is {found}, {at} has {expected}"));
         }
-        if exchange.metadata.is_some() && found.kind != expected.kind {
+        if has_metadata && found.kind != expected.kind {
             let told = |kind: Option<kind::Kind>| kind.map_or("content", kind::Kind::text);
             wrong(format!("the kind is {}, {at} has {}", told(found.kind), told(expected.kind)));
         }
-        if exchange.metadata.is_some() && found.has_statements != expected.has_statements {
+        if has_metadata && found.has_statements != expected.has_statements {
             let (found, expected) = (found.has_statements, expected.has_statements);
             wrong(format!("the flag of statements is {found}, {at} has {expected}"));
         }
@@ -379,12 +473,9 @@ impl Tombs {
 }
 
 impl Missing {
-    fn note(&mut self, exchange: &Exchange) {
+    fn note(&mut self, (file, offset): (u32, u64), url: &str) {
         self.count += 1;
-        self.first.get_or_insert_with(|| {
-            let url = exchange.answer.field("WARC-Target-URI").unwrap_or_default().to_owned();
-            (exchange.file, exchange.answer.offset, url)
-        });
+        self.first.get_or_insert_with(|| (file, offset, url.to_owned()));
     }
 
     /// Reports the run once.

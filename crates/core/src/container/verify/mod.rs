@@ -14,9 +14,11 @@
 //! What is in damaged files comes from anywhere. A stretch that is passed over ends where the next record seems to
 //! begin: a body that imitates one is not distinguished from a record there.
 
+mod asked;
 mod expected;
 pub(super) mod index;
 pub(super) mod keys;
+pub(super) mod order;
 pub(super) mod record;
 mod report;
 #[cfg(test)]

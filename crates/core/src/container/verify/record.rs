@@ -1,16 +1,17 @@
 //! One WARC record after the other, checked while it streams by: no block is ever held whole.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 
-use data_encoding::BASE32;
+use data_encoding::{BASE32, HEXUPPER};
 use flate2::bufread::GzDecoder;
 use sha1::{Digest, Sha1};
 
+use crate::container::imported::are_concurrent;
 use crate::container::retention::tombstone::TOMBSTONES_TYPE;
-use crate::disk::{DiskFile, Error, Result};
-use crate::warc::{Compression, GZIP_HEAD, parse_date, read_head};
+use crate::disk::{Error, FileStream, Result, STREAM_BUFFER_BYTES};
+use crate::warc::chunks::{self, Chunks};
+use crate::warc::{Compression, GZIP_HEAD, Header, body_at, parse_date, parse_http_head, read_head, resource};
 
-const BUFFER_BYTES: usize = 64 << 10;
 const STEP_BYTES: usize = 32 << 10;
 /// Bytes of a block that are kept: metadata whole, of a response its HTTP head.
 const KEPT_MAX: usize = 1 << 20;
@@ -33,7 +34,7 @@ pub(in crate::container) struct Checked {
     block_bytes: u64,
     /// Bytes of the block behind the HTTP head.
     pub(in crate::container) payload_bytes: u64,
-    payload_sha1: [u8; 20],
+    pub(in crate::container) payload_sha1: [u8; 20],
     block_sha1: [u8; 20],
 }
 
@@ -48,15 +49,41 @@ impl Checked {
         self.field("WARC-Type").unwrap_or_default()
     }
 
-    /// True if this record ends an exchange.
-    pub(in crate::container) fn is_answer(&self) -> bool {
-        matches!(self.kind(), "response" | "revisit")
+    /// Returns whether one of the two names the other as of the same exchange.
+    pub(in crate::container) fn is_concurrent_to(&self, other: &Checked) -> bool {
+        are_concurrent(&self.fields, &other.fields)
     }
 
-    /// `WARC-Payload-Digest`.
+    /// True if this record ends an exchange.
+    pub(in crate::container) fn is_answer(&self) -> bool {
+        matches!(self.kind(), "response" | "revisit") || self.is_page_resource()
+    }
+
+    fn is_page_resource(&self) -> bool {
+        resource::is_page(self.kind(), self.field("WARC-Target-URI"))
+    }
+
+    /// Returns whether it is a revisit that has the head of what it refers to, as other programs write some.
+    pub(in crate::container) fn has_no_head(&self) -> bool {
+        self.kind() == "revisit" && self.block_bytes == 0
+    }
+
+    /// Status and headers of the answer; of a revisit without a head no status is known.
+    pub(in crate::container) fn head(&self) -> Option<(u16, Vec<Header>)> {
+        if self.is_page_resource() {
+            return Some((resource::STATUS, resource::headers(self.field("Content-Type"))));
+        }
+        if self.has_no_head() {
+            return Some((0, Vec::new()));
+        }
+        parse_http_head(&self.kept).map(|(status, headers, _)| (status, headers))
+    }
+
+    /// The digest of the payload that the record states, if it is a SHA-1.
     pub(in crate::container) fn payload_digest(&self) -> Option<[u8; 20]> {
-        let text = self.field("WARC-Payload-Digest")?.strip_prefix("sha1:")?;
-        BASE32.decode(text.as_bytes()).ok()?.try_into().ok()
+        let stated =
+            self.field("WARC-Payload-Digest").or(self.field("WARC-Block-Digest").filter(|_| self.is_page_resource()));
+        parse_sha1(stated?)
     }
 
     /// Everything that the record says of itself and that is not so.
@@ -102,55 +129,7 @@ impl Checked {
     }
 }
 
-/// A value file up to a length that was noted before: what is appended later is not looked at.
-#[derive(Debug)]
-pub(super) struct Source {
-    file: DiskFile,
-    end: u64,
-    /// The offset at which the next read of the file begins.
-    position: u64,
-    buffer: Vec<u8>,
-    at: usize,
-}
-
-impl Source {
-    pub(super) fn new(file: DiskFile, end: u64) -> Self {
-        Source { file, end, position: 0, buffer: Vec::new(), at: 0 }
-    }
-
-    pub(super) fn offset(&self) -> u64 {
-        self.position - (self.buffer.len() - self.at) as u64
-    }
-
-    pub(super) fn end(&self) -> u64 {
-        self.end
-    }
-
-    pub(super) fn seek(&mut self, offset: u64) {
-        self.position = offset;
-        self.buffer.clear();
-        self.at = 0;
-    }
-
-    /// Returns up to `count` bytes from here on, which stay unread; fewer at the end only.
-    fn peek(&mut self, count: usize) -> Result<&[u8]> {
-        if self.buffer.len() - self.at < count {
-            self.seek(self.offset());
-            self.fill()?;
-        }
-        Ok(&self.buffer[self.at..self.buffer.len().min(self.at + count)])
-    }
-
-    fn fill(&mut self) -> Result<()> {
-        let left = usize::try_from(self.end.saturating_sub(self.position)).unwrap_or(usize::MAX);
-        self.buffer.resize(BUFFER_BYTES.min(left), 0);
-        self.at = 0;
-        let got = self.file.read_at(&mut self.buffer, self.position)?;
-        self.buffer.truncate(got);
-        self.position += got as u64;
-        Ok(())
-    }
-
+impl FileStream {
     /// Reads and checks the record that begins here. The inner error says how the record is damaged.
     pub(super) fn record(&mut self, coding: Compression) -> Result<std::result::Result<Checked, String>> {
         let offset = self.offset();
@@ -180,9 +159,9 @@ impl Source {
             Compression::None => PLAIN_HEAD,
         };
         let mut start = offset;
-        while start < self.end {
+        while start < self.end() {
             self.seek(start);
-            let bytes = self.peek(BUFFER_BYTES)?.to_vec();
+            let bytes = self.peek(STREAM_BUFFER_BYTES)?.to_vec();
             for at in memchr::memmem::find_iter(&bytes, magic) {
                 self.seek(start + at as u64);
                 if self.has_head(coding)? {
@@ -190,12 +169,12 @@ impl Source {
                     return Ok(Some(start + at as u64));
                 }
             }
-            if bytes.len() < BUFFER_BYTES {
+            if bytes.len() < STREAM_BUFFER_BYTES {
                 break;
             }
             start += (bytes.len() - magic.len() + 1) as u64;
         }
-        self.seek(self.end);
+        self.seek(self.end());
         Ok(None)
     }
 
@@ -213,29 +192,6 @@ impl Source {
             }
             Err(error) => error.downcast::<Error>().map_or(Ok(false), Err),
         }
-    }
-}
-
-impl BufRead for Source {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.at == self.buffer.len() {
-            self.fill().map_err(io::Error::other)?;
-        }
-        Ok(&self.buffer[self.at..])
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.at += count;
-    }
-}
-
-impl Read for Source {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let count = available.len().min(out.len());
-        out[..count].copy_from_slice(&available[..count]);
-        self.consume(count);
-        Ok(count)
     }
 }
 
@@ -271,10 +227,12 @@ fn read_plain(source: &mut dyn BufRead) -> io::Result<Checked> {
     let length: u64 = value("Content-Length")
         .and_then(|length| length.parse().ok())
         .ok_or_else(|| invalid("a record without a Content-Length"))?;
-    let kept = match value("WARC-Type") {
-        Some("response" | "revisit") => Kept::Head,
+    let kind = value("WARC-Type").unwrap_or_default();
+    let kept = match kind {
+        "response" | "revisit" => Kept::Head,
+        "resource" if resource::is_page(kind, value("WARC-Target-URI")) => Kept::NothingOfPage,
         // nobody asks what is in them, and they are as large as pages and pictures
-        Some("conversion" | "resource") => Kept::Nothing,
+        "conversion" | "resource" => Kept::Nothing,
         _ => Kept::All,
     };
     let block = Block::read(source, length, kept)?;
@@ -283,16 +241,30 @@ fn read_plain(source: &mut dyn BufRead) -> io::Result<Checked> {
     if &tail != b"\r\n\r\n" {
         return Err(invalid("a block that does not end where its length says"));
     }
+    let block_sha1 = block.whole.finalize().into();
+    let payload =
+        block.joined.filter(|joined| joined.chunks.has_begun()).map_or(block.payload, |joined| joined.payload);
     Ok(Checked {
         offset: 0,
         length: 0,
         fields,
         kept: block.kept,
         block_bytes: length,
-        payload_bytes: block.payload_bytes,
-        payload_sha1: block.payload.finalize().into(),
-        block_sha1: block.whole.finalize().into(),
+        payload_bytes: payload.bytes,
+        payload_sha1: payload.sha1.finalize().into(),
+        block_sha1,
     })
+}
+
+/// A labelled SHA-1, in Base32 or hexadecimal digits.
+fn parse_sha1(stated: &str) -> Option<[u8; 20]> {
+    let (label, text) = stated.split_once(':')?;
+    if !["sha1", "sha-1"].iter().any(|name| label.eq_ignore_ascii_case(name)) {
+        return None;
+    }
+    let text = text.trim().to_ascii_uppercase();
+    let bytes = BASE32.decode(text.as_bytes()).or_else(|_| HEXUPPER.decode(text.as_bytes()));
+    bytes.ok()?.try_into().ok()
 }
 
 /// The part of a block that is kept.
@@ -302,6 +274,22 @@ enum Kept {
     Head,
     All,
     Nothing,
+    /// Nothing, and all of it is the payload.
+    NothingOfPage,
+}
+
+/// Length and digest of a payload, made while it streams by.
+#[derive(Default)]
+struct Payload {
+    sha1: Sha1,
+    bytes: u64,
+}
+
+/// A payload that is in chunks.
+#[derive(Default)]
+struct Joined {
+    chunks: Chunks,
+    payload: Payload,
 }
 
 /// Parts and digests of a block, made while it streams by.
@@ -309,14 +297,22 @@ enum Kept {
 struct Block {
     kept: Vec<u8>,
     whole: Sha1,
-    payload: Sha1,
-    payload_bytes: u64,
+    payload: Payload,
+    /// The payload out of its chunks, where the head says that it is in some.
+    joined: Option<Joined>,
+}
+
+impl Payload {
+    fn push(&mut self, bytes: &[u8]) {
+        self.sha1.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
 }
 
 impl Block {
     fn read(source: &mut dyn BufRead, length: u64, kept: Kept) -> io::Result<Self> {
         let mut block = Block::default();
-        let mut in_head = kept != Kept::Nothing;
+        let mut in_head = matches!(kept, Kept::Head | Kept::All);
         let mut step = [0; STEP_BYTES];
         let mut left = length;
         while left > 0 {
@@ -328,34 +324,35 @@ impl Block {
             left -= got as u64;
             block.whole.update(&step[..got]);
             if in_head {
-                in_head = !block.keep(&step[..got], kept)?;
-            } else if kept == Kept::Head {
+                in_head = !block.keep(&step[..got], kept);
+            } else if matches!(kept, Kept::Head | Kept::NothingOfPage) {
                 block.pay(&step[..got]);
             }
         }
         Ok(block)
     }
 
-    /// Keeps `bytes`, up to the end of the HTTP head where no more is kept, and says whether it was there.
-    fn keep(&mut self, bytes: &[u8], kept: Kept) -> io::Result<bool> {
+    /// Keeps `bytes`, up to the end of the HTTP head where no more is kept; says whether nothing more is to be kept. A
+    /// head that is longer than what is kept is none.
+    fn keep(&mut self, bytes: &[u8], kept: Kept) -> bool {
         let seen = self.kept.len().saturating_sub(3);
         self.kept.extend_from_slice(bytes);
         if kept == Kept::Head
-            && let Some(end) = memchr::memmem::find(&self.kept[seen..], b"\r\n\r\n")
+            && let Some(end) = body_at(&self.kept[seen..])
         {
-            let payload = self.kept.split_off(seen + end + 4);
+            let payload = self.kept.split_off(seen + end);
+            let head = parse_http_head(&self.kept);
+            self.joined = head.filter(|(_, headers, _)| chunks::are_stated(headers)).map(|_| Joined::default());
             self.pay(&payload);
-            return Ok(true);
+            return true;
         }
-        if self.kept.len() > KEPT_MAX {
-            let what = if kept == Kept::Head { "an HTTP head" } else { "a block without a payload" };
-            return Err(invalid(format!("{what} of more than {KEPT_MAX} bytes")));
-        }
-        Ok(false)
+        self.kept.len() > KEPT_MAX
     }
 
     fn pay(&mut self, bytes: &[u8]) {
-        self.payload.update(bytes);
-        self.payload_bytes += bytes.len() as u64;
+        self.payload.push(bytes);
+        if let Some(Joined { chunks, payload }) = &mut self.joined {
+            chunks.push(bytes, &mut |bytes| payload.push(bytes));
+        }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::record::{Checked, Source};
+use super::record::Checked;
 use super::{Report, Standing};
+use crate::container::imported::is_imported;
 use crate::container::retention::rewrite::written_bytes;
 use crate::container::retention::tombstone::{self, TOMBSTONES_TYPE, Tombstone};
 use crate::container::values;
-use crate::disk::{Disk, DiskFile, Error, Result};
-use crate::warc::{Compression, parse_http_head};
+use crate::disk::{Disk, DiskFile, Error, FileStream, Result};
+use crate::warc::Compression;
 
 /// The records of one answered request.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(in crate::container) struct Exchange {
     pub(in crate::container) start: u64,
     /// The metadata record, which says how the URL was found; none where it was damaged.
     pub(in crate::container) metadata: Option<Checked>,
-    request: Option<Checked>,
+    pub(in crate::container) request: Option<Checked>,
     /// Records of what a rendering has made of the page.
     pub(in crate::container) renditions: Vec<Checked>,
     /// The response, or the revisit in its place.
@@ -48,10 +49,14 @@ pub(in crate::container) struct Walk<'a> {
     standing: &'a Standing,
     files: Vec<ValueFile>,
     next: usize,
-    at: Option<Source>,
+    at: Option<FileStream>,
     pending: Pending,
     /// Tombstones that were met and not taken.
     tombs: Vec<((u32, u8), Tombstone)>,
+    /// True if the archive was imported: its exchanges are answers, with the request before or behind.
+    is_imported: bool,
+    /// The last exchange of an imported archive, whose request may come yet.
+    held: Option<Exchange>,
 }
 
 /// Records read so far of an exchange whose answer has not come yet.
@@ -108,7 +113,9 @@ impl<'a> Walk<'a> {
                 file: Some(file),
             });
         }
-        let walk = Walk { standing, files, next: 0, at: None, pending: Pending::default(), tombs: Vec::new() };
+        let is_imported = is_imported(disk, dir)?;
+        let (pending, tombs) = (Pending::default(), Vec::new());
+        let walk = Walk { standing, files, next: 0, at: None, pending, tombs, is_imported, held: None };
         if left_out.is_none() {
             walk.compare_with_note(dir, report);
         }
@@ -134,6 +141,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Returns whether the archive was imported.
+    pub(in crate::container) fn is_imported(&self) -> bool {
+        self.is_imported
+    }
+
     /// The path of the value file `number`.
     pub(in crate::container) fn path_of(&self, number: u32) -> Option<&Path> {
         self.files.iter().find(|file| file.number == number).map(|file| file.path.as_path())
@@ -150,7 +162,7 @@ impl<'a> Walk<'a> {
     pub(in crate::container) fn next(&mut self, report: &mut Report<'_>) -> Result<Option<Exchange>> {
         loop {
             if self.at.is_none() && !self.begin_file() {
-                return Ok(None);
+                return Ok(self.held.take());
             }
             let source = self.at.as_mut().expect("a file was begun");
             let (offset, end) = (source.offset(), source.end());
@@ -180,7 +192,7 @@ impl<'a> Walk<'a> {
     fn begin_file(&mut self) -> bool {
         let Some(file) = self.files.get_mut(self.next) else { return false };
         self.next += 1;
-        self.at = Some(Source::new(file.file.take().expect("every file is walked through once"), file.bytes));
+        self.at = Some(FileStream::new(file.file.take().expect("every file is walked through once"), file.bytes));
         true
     }
 
@@ -198,6 +210,9 @@ impl<'a> Walk<'a> {
 
     /// Takes a whole record in; returns the exchange that it ends.
     fn take(&mut self, record: Checked, report: &mut Report<'_>) -> Option<Exchange> {
+        if self.is_imported {
+            return self.take_imported(record, report);
+        }
         let path = self.current().path.clone();
         let offset = record.offset;
         for fault in record.faults() {
@@ -235,9 +250,34 @@ impl<'a> Walk<'a> {
         None
     }
 
+    /// The same of an archive that was imported.
+    fn take_imported(&mut self, record: Checked, report: &mut Report<'_>) -> Option<Exchange> {
+        if record.is_answer() {
+            let request = self.pending.request.take().filter(|request| request.is_concurrent_to(&record));
+            let exchange = self.exchange_of(record, Pending { request, ..Pending::default() }, report);
+            return self.held.replace(exchange);
+        }
+        if record.kind() == "request" {
+            match &mut self.held {
+                Some(held) if held.answer.is_concurrent_to(&record) => held.request = Some(record),
+                _ => self.pending.request = Some(record),
+            }
+        }
+        None
+    }
+
     fn finish(&mut self, answer: Checked, path: &Path, report: &mut Report<'_>) -> Exchange {
         let pending = std::mem::take(&mut self.pending);
-        let exchange = Exchange {
+        let exchange = self.exchange_of(answer, pending, report);
+        for (offset, what) in exchange.faults() {
+            report.damage(path, offset, what);
+        }
+        exchange
+    }
+
+    fn exchange_of(&self, answer: Checked, pending: Pending, report: &mut Report<'_>) -> Exchange {
+        report.summary.pages += 1;
+        Exchange {
             file: self.current().number,
             generation: (self.current().generation % 16) as u8,
             start: pending.start.unwrap_or(answer.offset),
@@ -246,12 +286,7 @@ impl<'a> Walk<'a> {
             renditions: pending.renditions,
             answer,
             maimed: pending.maimed,
-        };
-        for (offset, what) in exchange.faults() {
-            report.damage(path, offset, what);
         }
-        report.summary.pages += 1;
-        exchange
     }
 
     /// The exchange that was begun has no answer.
@@ -318,7 +353,7 @@ impl Exchange {
         if answer.payload_digest().is_none() {
             faults.push((answer.offset, "a response without a SHA-1 WARC-Payload-Digest".to_owned()));
         }
-        if parse_http_head(&answer.kept).is_none() {
+        if answer.head().is_none() || answer.has_no_head() {
             faults.push((answer.offset, "a response without an HTTP head".to_owned()));
         }
         if self.metadata.is_none() && !self.maimed {

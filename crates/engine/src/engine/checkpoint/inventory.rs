@@ -129,7 +129,7 @@ impl Inventory<'_> {
     }
 
     fn archive(&mut self, record: &Checkpoint) -> Result<()> {
-        let named::Named { keys, lineage, values, forgotten } =
+        let named::Named { keys, lineage, values, lists } =
             named::named(self.disk, &self.dir.join(layout::PAGES), &record.container)?;
         self.add(&keys.0, keys.1, FileKind::Grows);
         self.files.last_mut().expect("it was added just now").lineage = lineage;
@@ -138,7 +138,7 @@ impl Inventory<'_> {
             self.add(&path, bytes, FileKind::Archive);
             self.files.last_mut().expect("it was added just now").open_path = open_path;
         }
-        if let Some((path, bytes)) = forgotten {
+        for (path, bytes) in lists {
             self.add(&path, bytes, FileKind::Replaced);
         }
         Ok(())

@@ -101,7 +101,7 @@ impl Request {
     pub const BYTES_MAX: usize = 24 << 10;
 
     /// A request with these fields, names in any case; says what is wrong with it.
-    pub(crate) fn new(method: Method, fields: Vec<(String, String)>, body: String) -> Result<Self, String> {
+    pub fn new(method: Method, fields: Vec<(String, String)>, body: String) -> Result<Self, String> {
         let mut fields: Vec<_> = fields.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
         fields.sort();
         if let Some(pair) = fields.windows(2).find(|pair| pair[0].0 == pair[1].0) {
