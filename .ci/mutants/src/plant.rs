@@ -41,6 +41,7 @@ pub const CRATES: [&str; 11] = [
     "crates/core/src",
     "crates/engine/src",
     "crates/fetch/src",
+    "crates/replay/src",
     "crates/simulator/src",
     "crates/simweb/src",
     "crates/web/src",
