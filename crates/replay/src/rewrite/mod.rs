@@ -32,7 +32,7 @@ use crate::web::url::CanonicalUrl;
 
 pub use crate::web::html::places::Purpose;
 
-/// A stored document.
+/// Facts about a stored document.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// The URL at which it was found.
@@ -41,8 +41,6 @@ pub struct Source<'a> {
     pub content_type: Option<&'a str>,
     /// The kind of document that it is.
     pub document: Document,
-    /// The bytes, without content coding.
-    pub body: &'a [u8],
 }
 
 /// Changes besides those of URLs.
@@ -66,9 +64,10 @@ pub struct Target<'a> {
 /// Says where a URL leads: another URL, absolute or relative and without a fragment, or nothing, to leave it.
 pub type Lead<'a> = dyn FnMut(&Target<'_>) -> Option<String> + 'a;
 
-/// Returns the document with its URLs led elsewhere; as it is, where nothing changes or it is of another kind.
-pub fn rewrite<'a>(source: &Source<'a>, options: Options, lead: &mut Lead<'_>) -> Cow<'a, [u8]> {
-    let Source { url, content_type, document, body } = *source;
+/// Returns a document, whose `body` is without content coding, with its URLs led elsewhere; as it is, where nothing
+/// changes or it is of a kind that is not rewritten.
+pub fn rewrite<'a>(body: &'a [u8], source: &Source<'_>, options: Options, lead: &mut Lead<'_>) -> Cow<'a, [u8]> {
+    let Source { url, content_type, document } = *source;
     let encoding = document.encoding(body, content_type);
     // the tokenizers need bytes in which `<` is `<`
     let is_wide = !encoding.is_ascii_compatible();

@@ -20,8 +20,8 @@ fn changed(content_type: &str, body: &[u8], options: Options, lead: &mut Lead<'_
     let page = url(PAGE);
     let stated = Stated { content_type: Some(content_type), nosniff: false, path: page.path(), embedded: true };
     let document = Document::of(&stated, body).unwrap();
-    let source = Source { url: &page, content_type: Some(content_type), document, body };
-    rewrite(&source, options, lead).into_owned()
+    let source = Source { url: &page, content_type: Some(content_type), document };
+    rewrite(body, &source, options, lead).into_owned()
 }
 
 /// A page of HTML in UTF-8, each of whose URLs leads to `to/PURPOSE/PATH`.
