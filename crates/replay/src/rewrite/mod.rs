@@ -4,12 +4,12 @@
 //! of the crawl's link scan (`web::html::Resolver`), hands it to the caller's function, and writes what that returns
 //! in its place. A URL for which it returns nothing becomes absolute, so it leads where it led before. Fragments stay.
 //!
-//! - The places are those of `web::html::places` and `web::css::places`, which use the tokenizers of the link scan: what
-//!   the crawl has found is what is rewritten. A parser with a tree, or another tokenizer such as `lol_html`, would
-//!   disagree with the scan on broken pages, and knows neither UTF-16 nor ISO-2022-JP.
+//! - The places are those of `web::html::places` and `web::css::places`, which use the tokenizers of the link scan:
+//!   what the crawl has found is what is rewritten. A parser with a tree, or another tokenizer such as `lol_html`,
+//!   would disagree with the scan on broken pages, and knows neither UTF-16 nor ISO-2022-JP.
 //! - Bytes that need no change stay as they are, also where they mean nothing. The encoding stays.
-//! - A `<base>` counts for resolving and loses its address. Digests of sheets and scripts, content security policies and
-//!   hints to connect to servers are removed.
+//! - A `<base>` counts for resolving and loses its address. Digests of sheets and scripts, content security policies
+//!   and hints to connect to servers are removed.
 //! - Scripts and import maps are not rewritten, nor are linked data and the parts of applets.
 //!
 //! Takes time linear in the document, and memory for its places.

@@ -1,4 +1,4 @@
-//! Where links lead in an export: to the file of their target, or to the web.
+//! The guide of an export: it says where links lead, to the file of their target or to the web.
 //!
 //! The target of a link is looked up as a command would: its newest version, behind redirects. It has a file if the
 //! walk over the selection comes to it, so both ask the same questions. Answers are kept, up to a number of them.

@@ -36,8 +36,8 @@ use crate::web::url::CanonicalUrl;
 Writes the newest version of each URL into DIR/HOST/PATH, if it is content with a status of 2xx; of a rendered page, \
 what a browser left. Links between the files become relative, so the pages open from the disk, without a server and \
 without this program: begin with DIR/index.html. A link to a redirect leads to where that leads in the end. Links to \
-what is not exported, and forms, lead to the web. Scripts are not changed: what they load is missing, or comes from the \
-web.
+what is not exported, and forms, lead to the web. Scripts are not changed: what they load is missing, or comes from \
+the web.
 
 Names are those of the URLs: an ending is added where the type needs one (.html), and what no file can be called, such \
 as a query, becomes a digest. The port is behind the host, unless it is that of https. Capital letters are marked \

@@ -2,7 +2,7 @@
 //!
 //! A [`Name`] is made of parts, and a part is only made here:
 //! - A part of letters, digits and `-_.~@+` that no system treats specially stays as it is. With capital letters, the
-//!   number that says which they are is put behind it: `Foo` becomes `Foo=1`. So names differ where letters have no case.
+//!   number that says which they are is put behind it: `Foo` becomes `Foo=1`. So names differ where case is ignored.
 //! - All else becomes a readable rest and a digest: `caf%C3%A9` becomes `caf_c3_a9=x` and 16 characters.
 //!
 //! No part begins with a dot or ends with one, is longer than 140 bytes, or is a device of Windows. Files always have
