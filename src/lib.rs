@@ -39,6 +39,7 @@
 //! | [`warc`] | records of the archive: built from an answered request, and read back | `core` |
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx | `core` |
 //! | [`import`] | archives of other programs, taken over record by record | `import` |
+//! | `rewrite` | stored pages with every URL led elsewhere | `replay` |
 //! | [`calendar`] | when pages are due again, on disk; how often each is looked at | `core` |
 //! | [`frontier`] | per-host queues, politeness, budgets | `core` |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot | `contract` |
@@ -75,9 +76,9 @@
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
-//! and `contract` ◄ `archive` ◄ `analysis`, `contract` ◄ `documents` and `contract` ◄ `simweb`, which know no engine;
-//! `core` ◄ `import`. This one wires them together. `simulator` is above all of them and beside this one, whose tests and benchmarks use
-//! it.
+//! and `contract` ◄ `archive` ◄ `analysis`, `contract` ◄ `documents`, `contract` ◄ `simweb`, `core` ◄ `import` and
+//! `web` ◄ `replay`, which know no engine. This one wires them together. `simulator` is above all of them and beside
+//! this one, whose tests and benchmarks use it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
@@ -92,6 +93,7 @@ pub use crawler_documents::documents;
 pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_import::import;
+use crawler_replay::rewrite;
 pub use crawler_simweb::simweb;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 

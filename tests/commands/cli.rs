@@ -197,6 +197,7 @@ fn subcommands_say_where_there_is_no_crawl() {
         &["export", "graph", "--dir", "none", "--output", "out"],
         &["export", "wet", "--dir", "none"],
         &["export", "wat", "--dir", "none"],
+        &["export", "files", "out", "--dir", "none"],
         &["list", "--dir", "empty"],
         &["status"],
     ] {

@@ -156,6 +156,9 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("export wat --output some.warc.wat.gz --all --prefix SEED --status 200 --mime text/*", ""),
         ("export wat -o x.wat.gz --since 2020-01-01 --until 2199-12-31 --robots --directive noindex", ""),
         ("export wat -o x.wat.gz --without-directive noai --respect-preferences ai-train=n", ""),
+        ("export files site --prefix SEED --status 200 --mime text/*", ""),
+        ("export files site-2 --since 2020-01-01 --until 2199-12-31 --robots --directive noindex --kind all", ""),
+        ("export files site-3 --without-directive noai --respect-preferences ai-train=n", ""),
         ("export graph -o graph --level domain --memory 1MiB --prefix SEED --status 200 --mime text/*", ""),
         ("export graph -o graph --since 2020-01-01 --until 2199-12-31 --robots --directive noindex", ""),
         ("export graph -o graph --without-directive noai --respect-preferences ai-train=n", ""),
@@ -414,6 +417,7 @@ fn every_command_that_reads_an_archive_reads_it_from_a_store() {
     run("export warc --output some.warc.gz --store STORE --crawl ID", id);
     run("export wacz --output some.wacz --store STORE --crawl ID", id);
     run("export cdxj --output some.cdxj --store STORE --crawl ID", id);
+    run("export files some --store STORE --crawl ID", id);
 }
 
 #[test]

@@ -366,3 +366,59 @@ fn an_export_whose_reader_goes_away_is_a_quiet_end() {
         assert!(output.status.success() && output.stderr.is_empty(), "{args:?}: {}", said(&output));
     }
 }
+
+/// All files below `dir`, by their paths from there.
+fn files_below(dir: &std::path::Path) -> BTreeSet<PathBuf> {
+    let (mut files, mut open) = (BTreeSet::new(), vec![dir.to_owned()]);
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                files.insert(path.strip_prefix(dir).unwrap().to_owned());
+            }
+        }
+    }
+    files
+}
+
+/// The references of a page that are no URLs of the web, without their fragments.
+fn relative_references(page: &str) -> Vec<String> {
+    let selector = scraper::Selector::parse("[href], [src]").unwrap();
+    let page = scraper::Html::parse_document(page);
+    let value = |element: scraper::ElementRef<'_>| {
+        element.value().attr("href").or(element.value().attr("src")).unwrap().split('#').next().unwrap().to_owned()
+    };
+    page.select(&selector).map(value).filter(|value| !value.is_empty() && !value.contains(':')).collect()
+}
+
+/// A file for each good page, and every link of theirs that is no link to the web leads to one of them.
+#[test]
+fn files_open_without_a_server_and_lead_to_one_another() {
+    let options = SimOptions { seed: 5, hosts: 4, pages: 150, ..SimOptions::default() };
+    let site = Site::start(options, "");
+    site.crawl().wait().unwrap();
+    let output = site.command(&["export", "files", "site"]).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let (dir, files) = (site.path("site"), files_below(&site.path("site")));
+    let expected = site.lines(&["export", "urls", "--status", "2xx", "--kind", "all"]).len();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(files.len() > 100 && files.len() <= expected + 1, "{} of {expected}: {told}", files.len());
+    assert!(told.contains(&format!("files            {}\n", files.len() - 1)), "{told}");
+    let mut links = 0;
+    for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "html")) {
+        let page = String::from_utf8_lossy(&fs::read(dir.join(file)).unwrap()).into_owned();
+        for reference in relative_references(&page) {
+            let target = dir.join(file).parent().unwrap().join(&reference);
+            let target = target.canonicalize().unwrap_or_else(|e| panic!("{}: {reference}: {e}", file.display()));
+            assert!(target.starts_with(dir.canonicalize().unwrap()), "{}: {reference}", file.display());
+            links += 1;
+        }
+    }
+    assert!(links > 100, "{links}");
+    // what is there is not written over
+    let output = site.command(&["export", "files", "site"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("is not empty"), "{}", said(&output));
+}

@@ -32,15 +32,18 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 11] = [
+pub const CRATES: [&str; 13] = [
     "src",
     "crates/analysis/src",
     "crates/archive/src",
     "crates/cluster/src",
     "crates/contract/src",
     "crates/core/src",
+    "crates/documents/src",
     "crates/engine/src",
     "crates/fetch/src",
+    "crates/import/src",
+    "crates/replay/src",
     "crates/simulator/src",
     "crates/simweb/src",
     "crates/web/src",

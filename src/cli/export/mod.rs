@@ -1,11 +1,12 @@
 //! `crawler export`: the archive for other tools, as one WARC stream, a WACZ file, a CDXJ index, a table of its
-//! contents, a list of URLs or of links, a signed manifest, a graph of hosts, texts and metadata.
+//! contents, a list of URLs or of links, a signed manifest, a graph of hosts, texts and metadata, files for a browser.
 //!
 //! All of it streams: memory does not grow with the archive. No lock is taken; what a running crawl has stored when the
 //! export begins is exported, and nothing of what comes after.
 
 mod cdxj;
 mod derived;
+mod files;
 mod graph;
 mod index;
 mod links;
@@ -47,6 +48,7 @@ Examples:
   crawler export graph --output graph
   crawler export manifest --key identity/key.pem --output manifest.jsonl
   crawler export wet --output crawl.warc.wet.gz
+  crawler export files site
 
 crawler export COMMAND --help describes each one.")]
 pub(super) struct ExportArgs {
@@ -76,6 +78,8 @@ enum What {
     Wet(wet::WetArgs),
     /// Headers and links of pages as JSON, as Common Crawl's WAT files
     Wat(wat::WatArgs),
+    /// Pages as files that open in a browser without a server
+    Files(files::FilesArgs),
 }
 
 /// The options that all exports have.
@@ -105,6 +109,7 @@ impl ExportArgs {
             What::Graph(args) => args.run(open_archive),
             What::Wet(args) => args.run(open_archive),
             What::Wat(args) => args.run(open_archive),
+            What::Files(args) => args.run(open_archive),
         }
     }
 }

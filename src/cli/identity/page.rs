@@ -13,6 +13,7 @@ use super::{DIRECTORY_PATH, settings};
 use crate::cli::exit::Exit;
 use crate::config::Config;
 use crate::disk::Aside;
+use crate::text::escape::html;
 use crate::web::mailbox::address_of;
 
 #[derive(Debug, Args)]
@@ -47,22 +48,6 @@ impl PageArgs {
         }
         Ok(Exit::Done)
     }
-}
-
-/// `text` as text of HTML, in elements and in quoted attributes.
-fn html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 /// Returns a link to `contact`, which is a web page, or an address to write to.

@@ -92,6 +92,22 @@ pub fn escaped(text: &str) -> String {
     Escaped(text).to_string()
 }
 
+/// `text` as text of HTML, in elements and in quoted attributes.
+pub fn html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// Bytes of a text as a terminal may see them: lines and tabs stay, what it would obey is shown by its code.
 pub fn shown(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());

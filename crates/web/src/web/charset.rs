@@ -22,8 +22,8 @@ pub fn of_html(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
     }
     // to a parser of XML only its declaration counts
     let is_xml = mime::essence(content_type) == "application/xhtml+xml";
-    let declared = if is_xml { prescan::xml_encoding(body) } else { None };
-    if let Some(encoding) = declared.or_else(|| prescan::prescan(body)).or_else(|| prescan::late_meta(body)) {
+    let of_xml = if is_xml { prescan::xml_encoding(body) } else { None };
+    if let Some(encoding) = of_xml.or_else(|| declared(body)) {
         return encoding;
     }
     match std::str::from_utf8(body) {
@@ -32,6 +32,11 @@ pub fn of_html(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
         Err(error) if error.error_len().is_none() => UTF_8,
         Err(_) => WINDOWS_1252,
     }
+}
+
+/// The encoding that an HTML page declares in itself, other than by a byte order mark.
+pub fn declared(body: &[u8]) -> Option<&'static Encoding> {
+    prescan::prescan(body).or_else(|| prescan::late_meta(body))
 }
 
 /// The encoding of an XML document or a text: by a byte order mark, the charset of the Content-Type header, the XML

@@ -68,7 +68,7 @@ pub fn stated(content_type: Option<&str>) -> &str {
 }
 
 /// True if a type in lower case, without parameters, is one of JavaScript ("JavaScript MIME type").
-pub(crate) fn is_javascript(essence: &str) -> bool {
+pub fn is_javascript(essence: &str) -> bool {
     let Some((kind, subtype)) = essence.split_once('/') else { return false };
     match kind {
         "application" => matches!(subtype, "ecmascript" | "javascript" | "x-ecmascript" | "x-javascript"),

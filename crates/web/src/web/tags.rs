@@ -25,6 +25,10 @@ pub struct Attribute<'a> {
     pub name: &'a [u8],
     /// The value without its quotes; empty where there is none.
     pub value: &'a [u8],
+    /// Offset of the name in the document.
+    pub start: usize,
+    /// Offset behind the attribute, with the quote that ends its value.
+    pub end: usize,
 }
 
 /// A walk over the tags of a document.
@@ -162,6 +166,11 @@ impl<'a> Tags<'a> {
         self.raw
     }
 
+    /// The offset behind what was read: the name of a tag, or its attributes and the content that is raw text.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
     /// True if the walk is in SVG, in MathML or in a document of XML.
     pub(crate) fn is_foreign(&self) -> bool {
         self.foreign > 0
@@ -196,10 +205,12 @@ impl<'a> Tags<'a> {
             let start = self.at;
             self.at += 1;
             self.take_until(BLANK | SLASH | CLOSE | EQUALS);
-            let name = &self.html[start..self.at];
+            let (name, name_end) = (&self.html[start..self.at], self.at);
             self.skip_blanks();
-            let value = if *self.html.get(self.at)? == b'=' { self.take_value()? } else { &[] };
-            each(Attribute { name, value });
+            let has_value = *self.html.get(self.at)? == b'=';
+            let value = if has_value { self.take_value()? } else { &[] };
+            let end = if has_value { self.at } else { name_end };
+            each(Attribute { name, value, start, end });
         }
     }
 

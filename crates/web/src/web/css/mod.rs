@@ -14,7 +14,9 @@
 #[cfg(test)]
 mod tests;
 
-use cssparser::{Parser, Token};
+use std::ops::Range;
+
+use cssparser::{CowRcStr, Parser, Token};
 
 /// Blocks that may be open at the same time.
 const DEPTH_MAX: usize = 4_096;
@@ -36,21 +38,45 @@ fn is(found: &[u8], name: &[u8]) -> bool {
     found.eq_ignore_ascii_case(name)
 }
 
+/// The place of a URL in a sheet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The bytes of its token: a string with its quotes, or an unquoted `url(...)` as a whole.
+    pub range: Range<usize>,
+    /// True for an unquoted `url(...)`.
+    pub is_unquoted: bool,
+    /// True for the sheet that an `@import` names.
+    pub is_sheet: bool,
+}
+
 /// Hands each URL that `css` names to `found`, with its escapes undone, in the order of the text.
 pub fn urls(css: &str, found: &mut dyn FnMut(&str)) {
+    places(css, &mut |url, _| found(url));
+}
+
+/// Hands each URL that `css` names to `found`, with its escapes undone and its place, in the order of the text.
+pub fn places(css: &str, found: &mut dyn FnMut(&str, Place)) {
     if !may_name(css.as_bytes()) {
         return;
     }
-    let (mut walk, mut rest) = (Walk::default(), css);
+    let (mut walk, mut from) = (Walk::default(), 0);
     loop {
-        let mut parser = Parser::new(rest);
-        rest = loop {
+        let mut parser = Parser::new(&css[from..]);
+        from += loop {
+            parser.skip_whitespace();
+            let start = parser.position().byte_index();
             let Ok(token) = parser.next() else { return };
             if walk.open.len() > DEPTH_MAX {
                 return;
             }
-            if walk.take(token, found) {
-                break &rest[parser.position().byte_index()..];
+            let is_unquoted = matches!(token, Token::UnquotedUrl(_));
+            let is_sheet = walk.rule == Rule::Import;
+            let step = walk.take(token);
+            let end = parser.position().byte_index();
+            match step {
+                Step::Named(url) => found(&url, Place { range: from + start..from + end, is_unquoted, is_sheet }),
+                Step::Opened => break end,
+                Step::Passed => {}
             }
         };
     }
@@ -80,6 +106,15 @@ enum Rule {
     Condition,
 }
 
+/// The meaning of a token.
+enum Step<'i> {
+    /// It names a URL.
+    Named(CowRcStr<'i>),
+    /// It opens a block.
+    Opened,
+    Passed,
+}
+
 #[derive(Debug, Default)]
 struct Walk {
     open: Vec<Block>,
@@ -89,11 +124,11 @@ struct Walk {
 }
 
 impl Walk {
-    /// Takes a token; true where it opens a block.
-    fn take(&mut self, token: &Token<'_>, found: &mut dyn FnMut(&str)) -> bool {
+    /// Takes a token.
+    fn take<'i>(&mut self, token: &Token<'i>) -> Step<'i> {
         match token {
-            Token::UnquotedUrl(url) => self.name(url, found),
-            Token::QuotedString(text) if self.is_url() => self.name(text, found),
+            Token::UnquotedUrl(url) => return self.name(url),
+            Token::QuotedString(text) if self.is_url() => return self.name(text),
             Token::QuotedString(_) => self.pass(),
             Token::AtKeyword(name) => self.begin(name),
             Token::Semicolon => self.end_at(self.open.len()),
@@ -111,7 +146,7 @@ impl Walk {
             Token::CloseCurlyBracket => self.leave(|block| block == Block::Curly),
             _ => self.pass(),
         }
-        false
+        Step::Passed
     }
 
     /// True if a string is a URL where the walk is.
@@ -120,16 +155,15 @@ impl Walk {
         is_import || matches!(self.open.last(), Some(Block::Url | Block::ImageSet))
     }
 
-    fn name(&mut self, url: &str, found: &mut dyn FnMut(&str)) {
-        if self.rule != Rule::Condition {
-            found(url);
-        }
+    fn name<'i>(&mut self, url: &CowRcStr<'i>) -> Step<'i> {
+        let is_named = self.rule != Rule::Condition;
         if self.rule == Rule::Import {
             self.rule = Rule::Condition;
         }
         if let Some(block @ Block::Url) = self.open.last_mut() {
             *block = Block::Parenthesis;
         }
+        if is_named { Step::Named(url.clone()) } else { Step::Passed }
     }
 
     /// A token in whose place a URL may be awaited: then there comes none.
@@ -160,12 +194,12 @@ impl Walk {
         }
     }
 
-    fn enter(&mut self, block: Block) -> bool {
+    fn enter<'i>(&mut self, block: Block) -> Step<'i> {
         if self.rule == Rule::Import && block != Block::Url && self.open.len() == self.depth {
             self.rule = Rule::Condition;
         }
         self.open.push(block);
-        true
+        Step::Opened
     }
 
     /// A bracket that closes nothing is an error that means nothing.

@@ -38,6 +38,22 @@ fn urls_are_found_with_and_without_quotes() {
 }
 
 #[test]
+fn the_place_of_a_url_is_that_of_its_token() {
+    let css = "@import 'x.css';/* url(n) */a{b:url( y.png )}[image-set('z' 1x)]@import\t/**/url(w);{(url(\\76";
+    let mut found = Vec::new();
+    places(css, &mut |url, place| found.push((url.to_owned(), css[place.range].to_owned(), place.is_sheet)));
+    let expected = [
+        ("x.css", "'x.css'", true),
+        ("y.png", "url( y.png )", false),
+        ("z", "'z'", false),
+        ("w", "url(w)", true),
+        ("v", "url(\\76", false),
+    ];
+    let expected = expected.map(|(url, token, is_sheet)| (url.to_owned(), token.to_owned(), is_sheet));
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn escapes_and_comments_are_read_by_the_standard() {
     check(&[
         (r"a{b:u\72l(x)}", "x"),

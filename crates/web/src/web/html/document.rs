@@ -107,7 +107,7 @@ impl Document {
     }
 
     /// Its encoding.
-    pub(super) fn encoding(self, body: &[u8], content_type: Option<&str>) -> &'static encoding_rs::Encoding {
+    pub fn encoding(self, body: &[u8], content_type: Option<&str>) -> &'static encoding_rs::Encoding {
         match self {
             // a document of XML that turned out to be XHTML declares its encoding as XML does
             Document::Xhtml if essence(content_type) != "application/xhtml+xml" => charset::of_xml(body, content_type),

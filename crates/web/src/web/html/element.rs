@@ -1,6 +1,7 @@
 //! Names of the attributes and elements that name URLs.
 
 use super::LinkKind;
+use super::lazy::looks_like_url;
 
 /// An element that a link scan looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,12 +188,26 @@ impl<'a> Values<'a> {
         self.get(name).is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
     }
 
+    /// True if they are of a `style` element whose text is CSS.
+    pub(super) fn are_of_css(&self) -> bool {
+        self.get(Name::Type).is_none_or(<[u8]>::is_empty) || self.is(Name::Type, "text/css")
+    }
+
+    /// True if they are of a parameter that says that it is a URL, or is called like one and looks so.
+    pub(super) fn are_of_url(&self) -> bool {
+        let is_called_so = PARAM_NAMES.into_iter().any(|name| self.is(Name::Name, name));
+        self.is(Name::Valuetype, "ref") || is_called_so && self.get(Name::Value).is_some_and(looks_like_url)
+    }
+
     /// True if a list of words, `rel`, has `word`.
     pub(crate) fn rel_has(&self, word: &str) -> bool {
         let rel = self.get(Name::Rel).unwrap_or_default();
         rel.split(u8::is_ascii_whitespace).any(|found| found.eq_ignore_ascii_case(word.as_bytes()))
     }
 }
+
+/// Names of `<param>`s that hold a URL: of Flash, of media players and of applets.
+const PARAM_NAMES: [&str; 9] = ["movie", "src", "url", "data", "file", "filename", "fileurl", "code", "archive"];
 
 /// `rel` words of `<link>`s whose target is part of the page.
 const EMBEDS: [&str; 9] = [

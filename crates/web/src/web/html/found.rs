@@ -5,7 +5,8 @@
 //! a scan does with what it found.
 
 use super::LinkKind;
-use super::lazy::{LAZY_ATTRIBUTES, LazyNames, looks_like_url};
+use super::lazy::{LAZY_ATTRIBUTES, LazyNames};
+use super::syntax::{Syntax, lazy_syntax};
 use super::text::AnchorTexts;
 use crate::web::css;
 use crate::web::directives::RobotsDirectives;
@@ -168,12 +169,11 @@ impl Found {
 
     /// Adds the value of an attribute that a script reads: a URL, a `srcset` or properties of CSS.
     pub(super) fn add_lazy(&mut self, name: &[u8], value: &[u8]) {
-        if css::may_name(value) {
-            self.add_style(value);
-        } else if name.last_chunk::<3>().is_some_and(|end| end.eq_ignore_ascii_case(b"set")) {
-            self.add_srcset(Some(value));
-        } else if looks_like_url(value) {
-            self.add(Some(value), LinkKind::Embed);
+        match lazy_syntax(name, value) {
+            Some(Syntax::Css) => self.add_style(value),
+            Some(Syntax::Srcset) => self.add_srcset(Some(value)),
+            Some(_) => self.add(Some(value), LinkKind::Embed),
+            None => {}
         }
     }
 

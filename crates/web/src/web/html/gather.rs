@@ -40,9 +40,6 @@ impl Rules {
     }
 }
 
-/// Names of `<param>`s that hold a URL: of Flash, of media players and of applets.
-const PARAM_NAMES: [&str; 9] = ["movie", "src", "url", "data", "file", "filename", "fileurl", "code", "archive"];
-
 /// State by which the walk knows if it is beside the content of its page. Elements that are left open count until the
 /// content begins: the outcome is an order, and no more.
 #[derive(Default)]
@@ -242,20 +239,16 @@ impl Found {
         }
     }
 
-    /// A parameter that says that it is a URL, or is called like one and looks so.
     fn take_param(&mut self, values: &Values<'_>) {
-        let is_called_so = PARAM_NAMES.into_iter().any(|name| values.is(Name::Name, name));
-        let value = values.get(Name::Value);
-        if values.is(Name::Valuetype, "ref") || is_called_so && value.is_some_and(super::lazy::looks_like_url) {
-            self.add(value, LinkKind::Embed);
+        if values.are_of_url() {
+            self.add(values.get(Name::Value), LinkKind::Embed);
         }
     }
 
     /// The content of a `<style>` in CSS. In XML it is text like any other, with references and CDATA sections.
     fn take_style(&mut self, values: &Values<'_>, tags: &Tags<'_>) {
-        let is_css = values.get(Name::Type).is_none_or(<[u8]>::is_empty) || values.is(Name::Type, "text/css");
         let sheet = tags.raw();
-        if !is_css || sheet.is_empty() {
+        if !values.are_of_css() || sheet.is_empty() {
             return;
         }
         let trimmed = sheet.trim_ascii();

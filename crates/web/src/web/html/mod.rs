@@ -4,7 +4,7 @@
 //! resolves, canonicalises, deduplicates and fingerprints it. Documents of other kinds ([`Document`]) have their own
 //! readers (`web::css`, `web::json`, `web::script`, `web::xml`), which only hand out what is written there. Next to it
 //! are the other places where a page says something about links: `X-Robots-Tag` ([`x_robots_tag`]) and `Link`
-//! ([`link_header`]).
+//! ([`link_header`]). [`places`] says where in the bytes of a page its URLs are written, to those who rewrite them.
 //!
 //! Everything here takes time linear in its input and gives no more links than it was allowed.
 
@@ -17,8 +17,11 @@ mod found;
 mod gather;
 mod header;
 mod lazy;
+pub mod places;
+mod resolver;
 mod scan;
 mod sniff;
+pub mod syntax;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -31,6 +34,7 @@ pub use super::directives::{RobotsDirectives, x_robots_tag};
 pub use document::{Document, Stated};
 pub use header::{canonical_header, license_header, link_header};
 pub use lazy::LAZY_ATTRIBUTES;
+pub use resolver::{Resolved, Resolver};
 pub use scan::LinkScan;
 pub use sniff::{is_html, may_be_html};
 pub use title::title;

@@ -5,21 +5,21 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
-use url::Url;
+use encoding_rs::{Encoding, UTF_8};
 
 use super::RobotsDirectives;
 use super::document::{Document, Stated};
 use super::found::Found;
 use super::gather::Rules;
 use super::lazy::LazyNames;
+use super::resolver::Resolver;
 use super::text::AnchorTexts;
 use super::{BYTES_PER_LINK, Link, LinkKind, Links};
 use crate::fingerprint::Fingerprints;
 use crate::web::json::JsonLinks;
 use crate::web::shortcut::Shortcut;
 use crate::web::tags::Tags;
-use crate::web::url::{CanonicalUrl, with_two_slashes};
+use crate::web::url::CanonicalUrl;
 use crate::web::url::{KeyMaker, LastOrigin};
 use crate::web::values::Role;
 use crate::web::{charset, json, markdown, mime, plain, xml};
@@ -223,22 +223,19 @@ impl LinkScan {
             is_scripts: found.scripts > 0 && found.anchors <= ANCHORS_OF_SCRIPTS && found.text_bytes < TEXT_OF_SCRIPTS,
             ..Links::default()
         };
-        let Some(base) = base_url(page, found.base.as_deref()) else {
+        let Some(mut resolver) = Resolver::new(page, found.base.as_deref(), encoding) else {
             links.statements = statements;
             return links;
         };
         for license in licenses {
-            let url = base.join(license.trim()).ok().and_then(|url| CanonicalUrl::from_url(url).ok());
+            let url = resolver.base().join(license.trim()).ok().and_then(|url| CanonicalUrl::from_url(url).ok());
             url.iter().for_each(|url| statements.add_license(url));
         }
         links.statements = statements;
-        let encode_query: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset::encode_query(query, encoding);
-        let is_utf8 = encoding == UTF_8 || encoding == UTF_16LE || encoding == UTF_16BE;
         // a longer base would have each of its relative links cost its whole length, only to be too long itself
-        let has_base = base.as_str().len() <= self.url_length_max.max(page.as_str().len());
-        let shortcut = if has_base { Shortcut::of(&base) } else { None };
-        let parser = Url::options().base_url(has_base.then_some(&base));
-        let parser = if is_utf8 { parser } else { parser.encoding_override(Some(encode_query)) };
+        let has_base = resolver.base().as_str().len() <= self.url_length_max.max(page.as_str().len());
+        let shortcut = if has_base { Shortcut::of(resolver.base()) } else { None };
+        resolver.uses_base(has_base);
         let follows = !(self.rules.respect_nofollow && found.directives.nofollow);
         self.values_seen.clear();
         self.keys_seen.clear();
@@ -252,7 +249,7 @@ impl LinkScan {
                 continue;
             }
             let url = shortcut.as_ref().and_then(|shortcut| shortcut.resolve(value)).or_else(|| {
-                let parsed = parser.parse(&with_two_slashes(value));
+                let parsed = resolver.parse(value);
                 if is_new && matches!(parsed, Err(url::ParseError::RelativeUrlWithoutBase)) {
                     links.dropped = links.dropped.saturating_add(1);
                 }
@@ -281,21 +278,13 @@ impl LinkScan {
         }
         if let Some(mut texts) = self.found.texts.take() {
             let key = |number| {
-                let url = parser.parse(&with_two_slashes(without_fragment(self.found.value(number)))).ok()?;
+                let url = resolver.parse(without_fragment(self.found.value(number))).ok()?;
                 Some(keys.keys(&CanonicalUrl::from_url(url).ok()?).key)
             };
             self.texts = texts.of(&links, key);
         }
         links
     }
-}
-
-/// Returns the URL that links are resolved against: the page's `<base>` (itself resolved), unless it is broken or of a
-/// scheme that the HTML standard passes over.
-fn base_url(page: &CanonicalUrl, base: Option<&str>) -> Option<Url> {
-    let page = Url::parse(page.as_str()).ok()?;
-    let stated = base.and_then(|base| page.join(&with_two_slashes(base)).ok());
-    Some(stated.filter(|base| !matches!(base.scheme(), "data" | "javascript")).unwrap_or(page))
 }
 
 /// A reference without its fragment. A blank before the `#` would be at the end then, and cut: such a one stays whole.

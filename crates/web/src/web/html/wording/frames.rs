@@ -40,7 +40,7 @@ pub(super) fn kind_of(name: &[u8]) -> Kind {
 
 /// True if an attribute says that its element frames the page.
 pub(super) fn is_frame(attribute: Attribute<'_>) -> bool {
-    let Attribute { name, value } = attribute;
+    let Attribute { name, value, .. } = attribute;
     if name.eq_ignore_ascii_case(b"class") || name.eq_ignore_ascii_case(b"id") {
         return value.split(u8::is_ascii_whitespace).any(is_frame_name);
     }
