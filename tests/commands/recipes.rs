@@ -45,7 +45,7 @@ fn blocks(text: &str) -> Vec<String> {
 }
 
 /// Programs that some blocks take and few machines have.
-const PROGRAMS: [&str; 6] = ["sqlite3", "duckdb", "kcat", "curl", "jq", "warc2zim"];
+const PROGRAMS: [&str; 5] = ["sqlite3", "duckdb", "kcat", "curl", "jq"];
 
 /// Returns whether the machine has what a block of commands takes.
 fn can_run(block: &str) -> bool {
