@@ -160,7 +160,7 @@ fn pages_are_filtered_by_what_was_recorded_without_being_read() {
     let path = dir.path().join("crawl/pages/value-00000.warc");
     let bytes = fs::read(&path).unwrap();
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    fs::write(&path, text.replace("HTTP/1.1 200 OK\r\nserver", "HTTP/9.9 200 OK\r\nserver")).unwrap();
+    fs::write(&path, text.replace("HTTP/1.1 200 OK\r\nserver", "HTTX/1.1 200 OK\r\nserver")).unwrap();
     let broken = command(dir.path(), &["get", "--dir", "crawl", &format!("http://127.0.0.1:{port}/plain")]);
     assert_ne!(broken.status.code(), Some(0));
     check("of pages that cannot be read");

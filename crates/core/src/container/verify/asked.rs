@@ -11,6 +11,8 @@ pub(super) fn address(url: CanonicalUrl, block: &[u8]) -> Option<CanonicalUrl> {
     match method {
         b"GET" => Some(url),
         b"POST" => posted(url, block),
+        // some write the line of an answer into the request
+        other if !other.iter().all(u8::is_ascii_uppercase) => Some(url),
         _ => None,
     }
 }
@@ -37,6 +39,7 @@ mod tests {
         let posted = asked("POST /a HTTP/1.1\r\nContent-Type: text/plain\r\nX: y\r\n\r\na=1 b").unwrap();
         assert_eq!(posted, "http://h.example/a#~POST&content-type:text/plain&&a=1%20b");
         assert_eq!(CanonicalUrl::parse(&posted).unwrap().plain(), "http://h.example/a");
+        assert_eq!(asked("HTTP/1.1 200 OK\r\n\r\n").as_deref(), Some("http://h.example/a"));
         for other in ["HEAD /a HTTP/1.1\r\n\r\n", "PUT /a HTTP/1.1\r\n\r\nx", "", "POST /a HTTP/1.1"] {
             assert_eq!(asked(other), None, "{other}");
         }
