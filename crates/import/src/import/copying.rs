@@ -173,7 +173,7 @@ impl<'a> Copying<'a> {
         let mut head = [0; SKIPPABLE_HEAD_BYTES as usize];
         self.stream.read_exact(&mut head)?;
         let length = u64::from(u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
-        if at == self.start {
+        if at == self.start && length <= DICTIONARY_MAX {
             let mut content = Vec::new();
             (&mut self.stream).take(length).read_to_end(&mut content)?;
             self.dictionary = match content.starts_with(ZSTD) {

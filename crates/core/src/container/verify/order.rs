@@ -13,6 +13,8 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Memory in which pages are sorted.
 const SORT_MEMORY: usize = 64 << 20;
+/// The longest body of a page. Readers hold it in memory, and the files come from anywhere.
+const BODY_MAX: u64 = 1 << 30;
 /// Bytes of time, value file and offset, by which they are.
 const PLACE_BYTES: usize = 20;
 
@@ -61,6 +63,9 @@ impl InOrder {
         let mut line = Vec::new();
         while let Some(exchange) = walk.next(report)? {
             let Some(mut record) = exchange.key_record(maker) else { continue };
+            if record.payload_bytes > BODY_MAX {
+                continue;
+            }
             // archives of others have URLs as they were asked for
             let Ok(url) = CanonicalUrl::parse(&record.url) else { continue };
             let url = match &exchange.request {
