@@ -40,6 +40,7 @@
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx | `core` |
 //! | [`import`] | archives of other programs, taken over record by record | `import` |
 //! | `rewrite` | stored pages with every URL led elsewhere | `replay` |
+//! | `replay` | archived pages as they were: the answers to a browser, captures by time | `replay` |
 //! | [`calendar`] | when pages are due again, on disk; how often each is looked at | `core` |
 //! | [`frontier`] | per-host queues, politeness, budgets | `core` |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot | `contract` |
@@ -93,7 +94,7 @@ pub use crawler_documents::documents;
 pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_import::import;
-use crawler_replay::rewrite;
+use crawler_replay::{replay, rewrite};
 use crawler_server::server;
 pub use crawler_simweb::simweb;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
