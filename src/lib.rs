@@ -78,7 +78,8 @@
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
 //! and `contract` ◄ `archive` ◄ `analysis`, `contract` ◄ `documents`, `contract` ◄ `simweb`, `core` ◄ `import` and
-//! `web` ◄ `replay`, which know no engine; `server` knows none of them. This one wires them together. `simulator` is above all of them and beside
+//! `web` ◄ `replay`, which know no engine; `server`
+//! knows none of them. This one wires them together. `simulator` is above all of them and beside
 //! this one, whose tests and benchmarks use it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.

@@ -12,9 +12,9 @@ use crate::crawl::signals;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Serves the archive on this machine until Ctrl-C, while the crawl runs or afterwards. Open the first address: it has the \
-stored hosts and the captures of a URL, and shows a page as it was, with its scripts. Pages are at the second address, \
-so that they can neither read nor control anything else; nothing in them reaches the network.
+Serves the archive on this machine until Ctrl-C, while the crawl runs or afterwards. Open the first address: it has \
+the stored hosts and the captures of a URL, and shows a page as it was, with its scripts. Pages are at the second \
+address, so that they can neither read nor control anything else; nothing in them is loaded from the network.
 
 At the second address, /TIME/URL is a capture (TIME has 1 to 14 digits), /TIMEid_/URL its bytes as stored, \
 /TIMErd_/URL the page as a browser rendered it in the crawl. /timegate/URL and /timemap/link/URL are for clients of \

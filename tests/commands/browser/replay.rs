@@ -189,6 +189,7 @@ fn a_page_works_as_it_did_after_its_servers_are_gone() {
         ("xhr", "200"),
         ("cookie", "a=b"),
         ("frame", "framed"),
+        ("page-worker", "true"),
     ] {
         until(&mut browser, &format!("document.getElementById('{id}').textContent === '{text}'"));
     }

@@ -6,7 +6,7 @@
 //!
 //! | request to [`Replay`] | answer |
 //! |---|---|
-//! | `/TIME/URL` | the capture nearest to TIME (1 to 14 digits), its links led to `/TIME/URL`; at another time a redirect to that one, but for parts of pages |
+//! | `/TIME/URL` | the capture nearest to TIME (1 to 14 digits): pages are redirected to its own time |
 //! | `/TIMEid_/URL` | its bytes as they are stored; nothing in them runs |
 //! | `/TIMErd_/URL` | the page as a rendering left it; scripts do not run again |
 //! | `/timegate/URL`, `/timemap/link/URL`, `/timemap/json/URL` | Memento (RFC 7089) |
@@ -382,7 +382,9 @@ fn no_url() -> Held {
 fn file(name: &str, question: &Question) -> Held {
     own(match name {
         "replay-worker.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/worker.js")),
-        "replay-head.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/head.js")),
+        // frames in a sandbox load it, too
+        "replay-head.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/head.js"))
+            .with("cross-origin-resource-policy", "cross-origin"),
         "replay-start.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/start.js")),
         "replay-start" => Reply::page(200, include_str!("assets/start.html").to_owned()),
         "" if question.destination() == Some("document") => Reply::found(format!("{}/", question.origins.home)),

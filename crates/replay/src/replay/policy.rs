@@ -7,7 +7,7 @@
 
 use super::message::{Origins, Reply};
 
-/// What a reply may do in a browser.
+/// The rights of a reply in a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Policy {
     /// An archived page, whose scripts run.
@@ -47,7 +47,7 @@ impl Policy {
     }
 }
 
-/// Fields that every reply has.
+/// Fields that every reply has, unless it says something else.
 const ALWAYS: [(&str, &str); 5] = [
     ("referrer-policy", "no-referrer"),
     ("x-dns-prefetch-control", "off"),
@@ -63,5 +63,6 @@ const ALWAYS: [(&str, &str); 5] = [
 /// Puts the fields of a policy into a reply.
 pub(super) fn hold(reply: Reply, policy: Policy, origins: &Origins) -> Reply {
     let reply = reply.with("content-security-policy", policy.text(origins));
-    ALWAYS.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
+    let put = |reply: Reply, (name, value)| if reply.field(name).is_some() { reply } else { reply.with(name, value) };
+    ALWAYS.into_iter().fold(reply, put)
 }

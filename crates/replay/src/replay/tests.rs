@@ -118,11 +118,13 @@ fn the_head_script_is_first_however_a_page_begins() {
         ("<html><head><title>x", "<html><head>"),
         ("<html><body onload=x><head>", "<html>"),
         ("text", ""),
+        ("<head><script>x</script><iframe srcdoc='<img src=/x>'></iframe>", "<head>"),
     ] {
         let mut memory = Memory::default();
         memory.page("http://a.example/", page);
         let shown = text(&memory.ask(&format!("/{T}/http://a.example/"), &[]));
         assert!(shown.starts_with(&format!("{before}{HEAD}")), "{page}: {shown}");
+        assert_eq!(shown.matches("replay-head.js").count(), 1 + page.matches("srcdoc").count(), "{shown}");
     }
 }
 

@@ -169,12 +169,16 @@ impl Rewriter<'_, '_> {
 
     /// Returns a page within the page, with the same base, if it changes.
     fn markup(&mut self, page: &str) -> Option<String> {
-        let mut found = places(page.as_bytes(), false).entries;
+        let Places { mut entries, start, .. } = places(page.as_bytes(), false);
         // one level, as deep as the link scan goes
-        found.retain(|placed| !matches!(placed.place, Place::Value { syntax: Syntax::Markup, .. }));
+        entries.retain(|placed| !matches!(placed.place, Place::Value { syntax: Syntax::Markup, .. }));
         let encoding = std::mem::replace(&mut self.encoding, UTF_8);
-        let edits = self.edits(page.as_bytes(), &found);
+        let mut edits = self.edits(page.as_bytes(), &entries);
         self.encoding = encoding;
+        if !self.options.first.is_empty() {
+            edits.push(Edit { range: start..start, text: self.options.first.into() });
+            edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+        }
         spliced_text(page, &edits)
     }
 

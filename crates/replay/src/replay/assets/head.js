@@ -1,31 +1,32 @@
 // Runs before all scripts of an archived page: what they ask for, wherever it is, is asked of the archive at the time of
 // the page. The policy of the page is what keeps it from the network; this makes it work all the same.
-"use strict";
-(() => {
+(function install() {
+  "use strict";
   const PATH = /^\/(\d{1,14})(id_|rd_)?\/(.*)$/s;
   const OWN = /^\/(replay-[a-z.]+|timegate\/|timemap\/)/;
-  const { origin } = location;
-  const here = PATH.exec(location.pathname + location.search);
+  // a frame without a document of its own is a part of the page around it
+  const isInner = location.protocol === "about:";
+  const { origin, pathname, search } = isInner ? new URL(document.baseURI) : location;
+  const here = PATH.exec(pathname + search);
   if (!here) return;
   const [, time, , page] = here;
-  const workers = navigator.serviceWorker;
-
-  // a reload past the worker comes back with it, once
-  const TRIED = "replay-tried";
+  const isOuter = parent !== window && parent === top && !isInner;
+  let workers;
   try {
-    if (workers && !workers.controller && !sessionStorage.getItem(TRIED)) {
-      sessionStorage.setItem(TRIED, "1");
+    workers = navigator.serviceWorker;
+    // a reload past the worker comes back with it, once
+    const tried = sessionStorage.getItem("replay-tried");
+    if (isOuter && workers && !workers.controller && !tried) {
+      sessionStorage.setItem("replay-tried", "1");
       window.stop();
-      location.replace(`/replay-start#${location.pathname}${location.search}`);
+      location.replace(`/replay-start#${pathname}${search}`);
       return;
     }
-    sessionStorage.removeItem(TRIED);
+    if (isOuter) sessionStorage.removeItem("replay-tried");
   } catch {
-    // a frame without storage stays as it is
+    // a frame in a sandbox has neither
   }
-  if (parent !== window && parent === top) {
-    parent.postMessage({ path: location.pathname + location.search }, "*");
-  }
+  if (isOuter) parent.postMessage({ path: pathname + search }, "*");
 
   // The address in the archive of what a reference of the page means.
   const map = (reference) => {
@@ -74,6 +75,30 @@
       return own.apply(this, arguments_.call(this, given));
     });
   };
+  // New windows without a document have functions of their own: they get these before anyone can call those.
+  const covered = new WeakSet();
+  const cover = () => {
+    for (let at = 0; at < window.length; at++) {
+      try {
+        const { document: inner, location: there } = window[at];
+        if (there.protocol !== "about:" || covered.has(inner)) continue;
+        covered.add(inner);
+        window[at].eval(`(${install})()`);
+      } catch {
+        // of another origin: in a sandbox
+      }
+    }
+  };
+  const coverAfter = (object, ...names) => {
+    for (const name of names) {
+      const own = object[name];
+      define(object, name, function (...given) {
+        const result = own.apply(this, given);
+        if (window.length) cover();
+        return result;
+      });
+    }
+  };
   // Replaces a property that is written.
   const wrapSetter = (constructor, name, written, read) => {
     const own = constructor && Object.getOwnPropertyDescriptor(constructor.prototype, name);
@@ -85,6 +110,7 @@
       },
       set(value) {
         own.set.call(this, written(value));
+        if (window.length) cover();
       },
     });
   };
@@ -114,19 +140,43 @@
     wrapSetter(window[`HTML${name}Element`], property, map, unmap);
   }
   for (const name of ["Image", "Source"]) wrapSetter(window[`HTML${name}Element`], "srcset", mapSet);
-  wrap(Element.prototype, "setAttribute", function ([name, value, ...rest]) {
-    const mapped = this.localName !== "a" && ATTRIBUTES[String(name).toLowerCase()];
-    return [name, mapped ? mapped(value) : value, ...rest];
+  const written = (element, name, value) => {
+    const mapped = element.localName !== "a" && ATTRIBUTES[String(name).toLowerCase()];
+    return mapped ? mapped(value) : value;
+  };
+  wrap(Element.prototype, "setAttribute", function ([name, value]) {
+    return [name, written(this, name, value)];
+  });
+  wrap(Element.prototype, "setAttributeNS", function ([space, name, value]) {
+    return [space, name, written(this, name, value)];
   });
 
   // markup that scripts write
   for (const name of ["innerHTML", "outerHTML"]) wrapSetter(Element, name, mapMarkup);
   wrapSetter(ShadowRoot, "innerHTML", mapMarkup);
-  wrapSetter(HTMLIFrameElement, "srcdoc", mapMarkup);
+  const HEAD = `<script src="${origin}/replay-head.js"></script>`;
+  wrapSetter(HTMLIFrameElement, "srcdoc", (text) => HEAD + mapMarkup(text));
   wrap(Element.prototype, "insertAdjacentHTML", ([where, text, ...rest]) => [where, mapMarkup(text), ...rest]);
   wrap(Range.prototype, "createContextualFragment", ([text, ...rest]) => [mapMarkup(text), ...rest]);
   wrap(DOMParser.prototype, "parseFromString", ([text, ...rest]) => [mapMarkup(text), ...rest]);
   for (const name of ["write", "writeln"]) wrap(Document.prototype, name, (texts) => texts.map(mapMarkup));
+
+  coverAfter(Node.prototype, "appendChild", "insertBefore", "replaceChild");
+  for (const parent of [Element, Document, DocumentFragment]) {
+    coverAfter(parent.prototype, "append", "prepend", "replaceChildren");
+  }
+  coverAfter(Element.prototype, "before", "after", "replaceWith", "insertAdjacentElement", "insertAdjacentHTML");
+  coverAfter(Document.prototype, "write", "writeln");
+  coverAfter(Range.prototype, "insertNode");
+  for (const name of ["contentWindow", "contentDocument"]) {
+    const own = Object.getOwnPropertyDescriptor(HTMLIFrameElement.prototype, name);
+    const get = function () {
+      cover();
+      return own.get.call(this);
+    };
+    Object.defineProperty(HTMLIFrameElement.prototype, name, { ...own, get });
+  }
+  new MutationObserver(cover).observe(document, { childList: true, subtree: true });
 
   // where the page goes
   window.navigation?.addEventListener("navigate", (event) => {
@@ -148,7 +198,7 @@
   };
   const lead = (form) => {
     stay(form);
-    form.setAttribute("action", map(form.getAttribute("action") ?? location.href));
+    form.setAttribute("action", map(form.getAttribute("action") ?? document.baseURI));
   };
   wrap(HTMLFormElement.prototype, "submit", function () {
     lead(this);
