@@ -44,6 +44,7 @@ pub(crate) mod retention;
 mod runtime;
 mod secrets;
 mod seed_places;
+pub(crate) mod serve;
 mod shard_directory;
 mod shard_run;
 mod share;

@@ -28,7 +28,7 @@
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error | `web` |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock | `core` |
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings | `web` |
-//! | `connections` | the bounded number of connections to a server of this process | |
+//! | `server` | the HTTP server of this process's own pages: bounded connections, limits, guard | `server` |
 //! | [`text`] | text for people: figures with units, foreign text made harmless | `contract` |
 //! | `table` | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet | `analysis` |
 //! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes | `analysis` |
@@ -40,6 +40,7 @@
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx | `core` |
 //! | [`import`] | archives of other programs, taken over record by record | `import` |
 //! | `rewrite` | stored pages with every URL led elsewhere | `replay` |
+//! | `replay` | archived pages as they were: the answers to a browser, captures by time | `replay` |
 //! | [`calendar`] | when pages are due again, on disk; how often each is looked at | `core` |
 //! | [`frontier`] | per-host queues, politeness, budgets | `core` |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot | `contract` |
@@ -77,7 +78,8 @@
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
 //! and `contract` ◄ `archive` ◄ `analysis`, `contract` ◄ `documents`, `contract` ◄ `simweb`, `core` ◄ `import` and
-//! `web` ◄ `replay`, which know no engine. This one wires them together. `simulator` is above all of them and beside
+//! `web` ◄ `replay`, which know no engine; `server`
+//! knows none of them. This one wires them together. `simulator` is above all of them and beside
 //! this one, whose tests and benchmarks use it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
@@ -93,13 +95,13 @@ pub use crawler_documents::documents;
 pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_import::import;
-use crawler_replay::rewrite;
+use crawler_replay::{replay, rewrite};
+use crawler_server::server;
 pub use crawler_simweb::simweb;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 pub mod cli;
 pub mod config;
-mod connections;
 mod console;
 pub mod crawl;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -48,6 +48,7 @@ mod robots;
 mod run;
 mod seed_words;
 mod selection;
+mod serve;
 pub(crate) mod simulate;
 mod status;
 mod tables;
@@ -119,6 +120,8 @@ enum Command {
     Cluster(cluster::ClusterArgs),
     /// Show a crawl in the browser, while it runs or afterwards
     Console(console::ConsoleArgs),
+    /// Show archived pages in the browser as they were, while the crawl runs or afterwards
+    Serve(serve::ServeArgs),
     /// Show the progress of a crawl, while it runs or afterwards
     Status(status::StatusArgs),
     /// Print the tables of a crawl: crawl, hosts, seeds, status-codes, mime-types
@@ -300,6 +303,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Backup(args)) => args.run(),
         Some(Command::Cluster(args)) => args.run(crawl),
         Some(Command::Console(args)) => args.run(),
+        Some(Command::Serve(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Report(args)) => args.run(),
         Some(Command::Explain(args)) => args.run(),

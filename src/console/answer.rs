@@ -3,11 +3,7 @@
 //! The page may load what is served here and nothing else, may not be framed, and sends no referrer; figures are kept
 //! by no cache; nothing of it can be read by a page of another site.
 
-use std::convert::Infallible;
-
 use bytes::Bytes;
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS, X_DNS_PREFETCH_CONTROL,
@@ -19,8 +15,9 @@ use serde_json::json;
 use super::assets::Asset;
 use super::documents::Content;
 use super::source::Problem;
+pub(super) use crate::server::Body;
+use crate::server::whole;
 
-pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Response<Body>;
 
 /// Policy of the page: it loads from this server alone, and no other page frames it.
@@ -50,10 +47,6 @@ fn respond(status: StatusCode, mime: &str, policy: &'static str, cache: &'static
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
-}
-
-fn whole(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).boxed_unsync()
 }
 
 /// A document.

@@ -7,16 +7,15 @@
 //!   user; only the page itself may be opened by a link elsewhere.
 //! - An order has to bring the token.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
-use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
 use super::token::Token;
+use crate::server::guard::{FETCH_SITE, has_own_host, has_own_origin, only};
 
-const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const TOKEN: HeaderName = HeaderName::from_static("x-crawler-token");
-const HTTP_PORT: u16 = 80;
 
 /// Reason for which a request is not answered, for people.
 pub(super) type Refusal = (StatusCode, &'static str);
@@ -28,18 +27,12 @@ pub(super) fn check<B>(request: &Request<B>, local: SocketAddr) -> Result<(), Re
         "the Host of this request is not an address at which the console listens: open it by the address of its start \
          line",
     );
-    let headers = request.headers();
-    let Some(host) = only(headers, HOST).and_then(|host| host.to_str().ok()) else { return Err(HOST_WRONG) };
-    let asked = request.uri().authority().map(|authority| authority.as_str());
-    if !is_own(host, local) || asked.is_some_and(|asked| !asked.eq_ignore_ascii_case(host)) {
+    if !has_own_host(request, local) {
         return Err(HOST_WRONG);
     }
-    if headers.contains_key(ORIGIN) {
-        let own = format!("http://{host}");
-        let origin = only(headers, ORIGIN).map(HeaderValue::as_bytes);
-        if !origin.is_some_and(|origin| origin.eq_ignore_ascii_case(own.as_bytes())) {
-            return Err((StatusCode::FORBIDDEN, "the request comes from a page of another site"));
-        }
+    let headers = request.headers();
+    if !has_own_origin(headers) {
+        return Err((StatusCode::FORBIDDEN, "the request comes from a page of another site"));
     }
     let is_page = request.uri().path() == "/" && matches!(*request.method(), Method::GET | Method::HEAD);
     let is_foreign = |site: &HeaderValue| !matches!(site.as_bytes(), b"same-origin" | b"none");
@@ -58,37 +51,6 @@ pub(super) fn check_token(headers: &HeaderMap, token: &Token) -> Result<(), Refu
             "orders need the token: open the console by the whole address of its start line, with #token= at its end",
         )),
     }
-}
-
-/// The value of a field that is there once.
-fn only(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
-    let mut values = headers.get_all(name).iter();
-    values.next().filter(|_| values.next().is_none())
-}
-
-/// Returns whether `host` names the address `local`, to which the request came, with its port.
-fn is_own(host: &str, local: SocketAddr) -> bool {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => match port.parse::<u16>() {
-            Ok(port) => (name, port),
-            Err(_) => return false,
-        },
-        _ => (host, HTTP_PORT),
-    };
-    if port != local.port() {
-        return false;
-    }
-    if name.eq_ignore_ascii_case("localhost") {
-        return true;
-    }
-    let address = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
-        Some(inner) => inner.parse::<Ipv6Addr>().map(IpAddr::V6),
-        None => name.parse::<Ipv4Addr>().map(IpAddr::V4),
-    };
-    let own = local.ip().to_canonical();
-    address.is_ok_and(|address| {
-        address.to_canonical() == own || address == Ipv4Addr::LOCALHOST || address == Ipv6Addr::LOCALHOST
-    })
 }
 
 #[cfg(test)]

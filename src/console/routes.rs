@@ -1,11 +1,10 @@
 //! Routes by path: the question that each puts to the source, on which lane, and within which limits.
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use hyper::header::IF_NONE_MATCH;
 use hyper::{Method, Request, StatusCode};
 use serde::Serialize;
@@ -21,7 +20,7 @@ use super::readers::{Lane, Readers};
 use super::source::{Problem, Source};
 use super::streams::Streams;
 use super::token::Token;
-use crate::connections::ConnectionHandle;
+use crate::server::{Caller, Service};
 
 /// Bytes of an order.
 const ORDER_BYTES_MAX: usize = 256 << 10;
@@ -40,31 +39,20 @@ pub(super) struct Routes {
     pub streams: Streams,
 }
 
-/// A connection, as its request sees it.
-pub(super) struct Caller {
-    /// The address of this machine that it came to.
-    pub local: SocketAddr,
-    /// Its place among the connections.
-    pub place: ConnectionHandle,
-}
-
-impl Routes {
-    /// Answers `request`.
-    pub(crate) async fn answer<B>(&self, request: Request<B>, caller: &Caller) -> Result<Answer, Infallible>
-    where
-        B: hyper::body::Body<Data = Bytes> + Send + 'static,
-        B::Error: std::error::Error + Send + Sync + 'static,
-    {
+impl Service for Routes {
+    async fn answer(&self, request: Request<Incoming>, caller: &Caller) -> Answer {
         if let Err((status, why)) = guard::check(&request, caller.local) {
-            return Ok(answer::refused(status, why));
+            return answer::refused(status, why);
         }
-        Ok(match (request.method(), request.uri().path()) {
+        match (request.method(), request.uri().path()) {
             (&Method::POST, "/api/ctl") => self.order(request, caller).await,
             (&Method::GET | &Method::HEAD, _) => self.read(&request, caller).await,
             _ => answer::refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here"),
-        })
+        }
     }
+}
 
+impl Routes {
     async fn read<B>(&self, request: &Request<B>, caller: &Caller) -> Answer {
         let known_tag = request.headers().get(IF_NONE_MATCH).map(|tag| tag.as_bytes());
         let query = Query(request.uri().query().unwrap_or_default());

@@ -15,7 +15,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::answer::Body;
 use super::poller::Published;
-use crate::connections::ConnectionHandle;
+use crate::server::connections::ConnectionHandle;
 
 /// Streams at a time.
 const STREAMS_MAX: usize = 16;

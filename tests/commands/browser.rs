@@ -12,6 +12,7 @@ mod looks;
 mod open;
 mod pictures;
 mod rendering;
+mod replay;
 
 use std::process::{Command, Stdio};
 use std::time::Instant;

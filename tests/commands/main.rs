@@ -24,6 +24,7 @@ mod reports;
 mod robots;
 mod secrets;
 mod security;
+mod serve;
 mod shards;
 #[path = "../site/mod.rs"]
 mod site;

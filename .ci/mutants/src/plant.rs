@@ -32,7 +32,7 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 14] = [
+pub const CRATES: [&str; 15] = [
     "src",
     "crates/analysis/src",
     "crates/archive/src",
@@ -44,6 +44,7 @@ pub const CRATES: [&str; 14] = [
     "crates/fetch/src",
     "crates/import/src",
     "crates/replay/src",
+    "crates/server/src",
     "crates/simulator/src",
     "crates/simweb/src",
     "crates/web/src",

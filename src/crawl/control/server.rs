@@ -22,11 +22,11 @@ use super::node;
 use super::orders::{Action, Order, SeedsOrder};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
-use crate::connections::{ConnectionHandle, Connections};
 use crate::container::retention::list::{Act, ForgottenList};
 use crate::crawl::sizes::measure_all;
 use crate::disk::{self, Disk};
 use crate::record::layout;
+use crate::server::connections::{ConnectionHandle, Connections};
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 

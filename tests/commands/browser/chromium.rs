@@ -136,6 +136,11 @@ impl Browser {
         }
     }
 
+    /// The session of the page.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
     fn send(&mut self, method: &str, parameters: &Value, session: &str) -> u64 {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": parameters });

@@ -50,6 +50,8 @@ pub struct Options {
     pub removes_crossorigin: bool,
     /// Writes the encoding into the document, unless it is there: no Content-Type will say it.
     pub declares_encoding: bool,
+    /// Markup in ASCII that is put before every element of a page but `html` and `head`.
+    pub first: &'static str,
 }
 
 /// A URL in a document.
@@ -90,6 +92,9 @@ pub fn rewrite<'a>(body: &'a [u8], source: &Source<'_>, options: Options, lead: 
         let declaration = encoding::declaration(document, body, encoding);
         let at = if document == Document::Css { 0 } else { found.head };
         edits.extend(declaration.map(|text| Edit { range: at..at, text: text.into_bytes() }));
+    }
+    if matches!(document, Document::Html | Document::Xhtml) && !options.first.is_empty() {
+        edits.push(Edit { range: found.start..found.start, text: options.first.into() });
     }
     let has_mark = options.declares_encoding && encoding::needs_mark(body, encoding);
     if edits.is_empty() && !has_mark {
@@ -164,12 +169,16 @@ impl Rewriter<'_, '_> {
 
     /// Returns a page within the page, with the same base, if it changes.
     fn markup(&mut self, page: &str) -> Option<String> {
-        let mut found = places(page.as_bytes(), false).entries;
+        let Places { mut entries, start, .. } = places(page.as_bytes(), false);
         // one level, as deep as the link scan goes
-        found.retain(|placed| !matches!(placed.place, Place::Value { syntax: Syntax::Markup, .. }));
+        entries.retain(|placed| !matches!(placed.place, Place::Value { syntax: Syntax::Markup, .. }));
         let encoding = std::mem::replace(&mut self.encoding, UTF_8);
-        let edits = self.edits(page.as_bytes(), &found);
+        let mut edits = self.edits(page.as_bytes(), &entries);
         self.encoding = encoding;
+        if !self.options.first.is_empty() {
+            edits.push(Edit { range: start..start, text: self.options.first.into() });
+            edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+        }
         spliced_text(page, &edits)
     }
 

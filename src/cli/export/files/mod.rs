@@ -188,7 +188,7 @@ impl Export<'_> {
                 }
             }
         };
-        let options = Options { removes_crossorigin: true, declares_encoding: true };
+        let options = Options { removes_crossorigin: true, declares_encoding: true, ..Options::default() };
         rewrite(body, &Source { url, content_type, document }, options, &mut lead)
     }
 

@@ -91,12 +91,15 @@ pub struct Places<'a> {
     pub base: Option<&'a [u8]>,
     /// The offset at which the first child of its head can be put.
     pub head: usize,
+    /// The offset before which no element begins but `html` and `head`.
+    pub start: usize,
 }
 
 /// Finds the places of a page, by the rules of XML if `is_xml`.
 pub fn places(markup: &[u8], is_xml: bool) -> Places<'_> {
     let tags = if is_xml { Tags::new_xhtml(markup) } else { Tags::new(markup) };
-    let mut walk = Walk { lazy: LazyNames::new(&LAZY_ATTRIBUTES), places: Places::default(), head: Head::Unseen };
+    let (lazy, places) = (LazyNames::new(&LAZY_ATTRIBUTES), Places::default());
+    let mut walk = Walk { lazy, places, head: Head::Unseen, has_begun: false };
     walk.walk(tags, 0, false);
     walk.places
 }
@@ -114,6 +117,8 @@ struct Walk<'a> {
     lazy: LazyNames,
     places: Places<'a>,
     head: Head,
+    /// True behind the first element that is neither `html` nor `head`.
+    has_begun: bool,
 }
 
 /// A start tag with its attributes.
@@ -146,6 +151,7 @@ impl<'a> Walk<'a> {
             let raw = tags.raw();
             start.range.end = from + tags.position() - raw.len();
             if !is_inner {
+                self.look_for_start(&tag, &start.range);
                 self.look_for_head(&tag, &start.range);
             }
             let Some(element) = Element::of(tag.name) else { continue };
@@ -157,6 +163,21 @@ impl<'a> Walk<'a> {
                 Element::Fallback if !is_inner => self.walk(Tags::new(raw), raw_from, true),
                 _ => {}
             }
+        }
+    }
+
+    fn look_for_start(&mut self, tag: &Tag<'_>, range: &Range<usize>) {
+        let is_before = |name: &[u8]| tag.name.eq_ignore_ascii_case(name);
+        if self.has_begun {
+            return;
+        }
+        if is_before(b"html") || is_before(b"head") {
+            self.places.start = range.end;
+            return;
+        }
+        self.has_begun = true;
+        if self.places.start == 0 {
+            self.places.start = range.start;
         }
     }
 

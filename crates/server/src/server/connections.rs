@@ -26,41 +26,40 @@ struct Open {
 
 /// A handle by which a connection reports its state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ConnectionHandle(Arc<AtomicBool>);
+pub struct ConnectionHandle(Arc<AtomicBool>);
 
 impl ConnectionHandle {
     /// Keeps the connection from being closed for another one, from here on.
-    pub(crate) fn stay(&self) {
+    pub fn stay(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether the connection is not closed for another one.
-    #[cfg(test)]
-    pub(crate) fn stays(&self) -> bool {
+    pub fn stays(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Lets it be closed for another one again, from here on.
-    pub(crate) fn may_go(&self) {
+    pub fn may_go(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 }
 
 impl Connections {
     /// No more than `max` of them.
-    pub(crate) fn new(max: usize) -> Self {
+    pub fn new(max: usize) -> Self {
         Connections { max, open: VecDeque::new(), tasks: JoinSet::new() }
     }
 
     /// Returns whether another connection can be taken in.
-    pub(crate) fn has_place(&mut self) -> bool {
+    pub fn has_place(&mut self) -> bool {
         self.open.retain(|open| !open.task.is_finished());
         self.open.len() < self.max || self.idle().is_some()
     }
 
     /// Takes a connection in: `converse` makes what it does. With all places taken, the oldest one that may go is
     /// closed.
-    pub(crate) fn take_in<F>(&mut self, converse: impl FnOnce(ConnectionHandle) -> F)
+    pub fn take_in<F>(&mut self, converse: impl FnOnce(ConnectionHandle) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -76,14 +75,14 @@ impl Connections {
     }
 
     /// Waits until one of them has ended; for ever where there is none.
-    pub(crate) async fn end_of_one(&mut self) {
+    pub async fn end_of_one(&mut self) {
         if self.tasks.join_next().await.is_none() {
             std::future::pending::<()>().await;
         }
     }
 
     /// Waits until all of them have ended.
-    pub(crate) async fn end_of_all(&mut self) {
+    pub async fn end_of_all(&mut self) {
         while self.tasks.join_next().await.is_some() {}
     }
 

@@ -1,0 +1,76 @@
+//! Questions and replies: requests and answers of HTTP without a connection.
+
+/// The origins of a replay, such as `http://127.0.0.1:9160`: archived pages share none with what controls them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origins {
+    /// The origin of the pages about the archive.
+    pub home: String,
+    /// The origin of archived pages.
+    pub replay: String,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The method.
+    pub method: String,
+    /// Path and query, as they were sent.
+    pub target: String,
+    /// Fields of the head, names in lower case.
+    pub fields: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// The origins, by the host that the request names.
+    pub origins: Origins,
+}
+
+impl Question {
+    /// The value of a field, its name in lower case.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns what a browser will do with the answer, if it says so.
+    pub fn destination(&self) -> Option<&str> {
+        self.field("sec-fetch-dest")
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// Fields of the head: names in lower case, values in ASCII.
+    pub fields: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// An answer with a body of this type.
+    pub(super) fn new(status: u16, mime: &str, body: impl Into<Vec<u8>>) -> Reply {
+        Reply { status, fields: vec![("content-type".to_owned(), mime.to_owned())], body: body.into() }
+    }
+
+    /// A page of our own.
+    pub(super) fn page(status: u16, html: String) -> Reply {
+        Reply::new(status, "text/html; charset=utf-8", html)
+    }
+
+    /// Leads elsewhere.
+    pub(super) fn found(location: String) -> Reply {
+        Reply { status: 302, ..Reply::default() }.with("location", location)
+    }
+
+    /// The same with a field.
+    pub(super) fn with(mut self, name: &str, value: impl Into<String>) -> Reply {
+        self.fields.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The value of a field.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+}

@@ -1,0 +1,430 @@
+//! A crawl replayed in the browser: archived pages as they were, at an origin of their own.
+//!
+//! Requests in, answers out: no sockets, no archive but the [`Captures`] that it is given. There are two origins.
+//! [`Home`] has our own pages: search, calendar, and the frame around an archived page. [`Replay`] has archived pages,
+//! so that these share no origin with anything else.
+//!
+//! | request to [`Replay`] | answer |
+//! |---|---|
+//! | `/TIME/URL` | the capture nearest to TIME (1 to 14 digits): pages are redirected to its own time |
+//! | `/TIMEid_/URL` | its bytes as they are stored; nothing in them runs |
+//! | `/TIMErd_/URL` | the page as a rendering left it; scripts do not run again |
+//! | `/timegate/URL`, `/timemap/link/URL`, `/timemap/json/URL` | Memento (RFC 7089) |
+//! | `/replay-start#/TIME/URL` | registers the worker, and goes there |
+//!
+//! # Nothing leaves
+//!
+//! Links and parts of HTML and CSS are rewritten, whether they are in the archive or not. A head script leads what
+//! scripts ask for to the archive, and a worker what is left of it. Neither is what holds a page back: that is the
+//! policy ([`policy`]) of each answer, the sandbox of the frame, and the policy of the home page, which lets the frame
+//! go nowhere else.
+
+mod address;
+mod captures;
+mod fields;
+mod memento;
+mod message;
+mod moment;
+mod pages;
+mod policy;
+mod range;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+pub use captures::{ArchiveFault, Capture, CaptureId, Captures, Content, StartPage};
+pub use message::{Origins, Question, Reply};
+
+use crate::rewrite::{Options, Purpose, Source, Target, rewrite};
+use crate::web::headers;
+use crate::web::html::{Document, Stated};
+use crate::web::mime;
+use crate::web::request::{Method, Request};
+use crate::web::url::CanonicalUrl;
+use address::{Form, Place};
+use captures::nearest;
+use memento::{LINK_FORMAT, Links};
+use moment::digits;
+use pages::Alternative;
+use policy::{Policy, hold};
+
+/// The head script, before all elements of a page.
+const HEAD: &str = "<script src=\"/replay-head.js\"></script>";
+/// Destinations of requests whose answer becomes a document.
+const DOCUMENTS: [&str; 6] = ["document", "iframe", "frame", "fencedframe", "embed", "object"];
+/// Hosts on the start page.
+const HOSTS_MAX: usize = 500;
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The origin of archived pages.
+pub struct Replay {
+    captures: Arc<dyn Captures>,
+}
+
+/// The origin of our own pages.
+pub struct Home {
+    captures: Arc<dyn Captures>,
+}
+
+/// An answer and what it may do in a browser.
+struct Held {
+    reply: Reply,
+    policy: Policy,
+}
+
+/// A request for a capture, read.
+struct Wanted<'a> {
+    question: &'a Question,
+    /// Time as it was written.
+    time: &'a str,
+    form: Form,
+    url: CanonicalUrl,
+}
+
+impl Home {
+    /// Shows these captures.
+    pub fn new(captures: Arc<dyn Captures>) -> Home {
+        Home { captures }
+    }
+
+    /// Answers a request.
+    pub fn answer(&self, question: &Question) -> Reply {
+        let reply = self.choose(question).unwrap_or_else(|fault| Reply::page(500, pages::problem(&fault.0)));
+        hold(reply, Policy::Home, &question.origins)
+    }
+
+    fn choose(&self, question: &Question) -> Result<Reply, ArchiveFault> {
+        if !matches!(&*question.method, "GET" | "HEAD") {
+            return Ok(Reply::page(405, pages::problem("Only GET is answered here.")));
+        }
+        let (path, query) = question.target.split_once('?').unwrap_or((&question.target, ""));
+        Ok(match path {
+            "/" => Reply::page(200, pages::start(&self.captures.start_pages(HOSTS_MAX)?)),
+            "/calendar" => return self.calendar(query),
+            "/assets/home.css" => Reply::new(200, "text/css; charset=utf-8", include_str!("assets/home.css")),
+            "/assets/home.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/home.js")),
+            _ => frame(question),
+        })
+    }
+
+    fn calendar(&self, query: &str) -> Result<Reply, ArchiveFault> {
+        let given = query.split('&').find_map(|pair| pair.strip_prefix("url=")).unwrap_or_default();
+        let given = address::unescaped(&given.replace('+', " ")).unwrap_or_default();
+        let given = given.trim();
+        let Some(url) = address::url(given) else {
+            let page = pages::calendar(given, &[]);
+            return Ok(Reply::page(404, page));
+        };
+        let captures = self.captures.captures(&url)?;
+        let status = if captures.is_empty() { 404 } else { 200 };
+        Ok(Reply::page(status, pages::calendar(url.as_str(), &captures)))
+    }
+}
+
+/// The page with the frame that shows a capture.
+fn frame(question: &Question) -> Reply {
+    let Place::Capture { time, form, url } = address::read(&question.target) else {
+        return Reply::page(404, pages::problem("There is nothing at this path."));
+    };
+    match address::url(url) {
+        Some(url) => Reply::page(200, pages::frame(time, form, &url, &question.origins)),
+        None => Reply::page(404, pages::problem("This is not the URL of a page of the web.")),
+    }
+}
+
+impl Replay {
+    /// Shows these captures.
+    pub fn new(captures: Arc<dyn Captures>) -> Replay {
+        Replay { captures }
+    }
+
+    /// Answers a request.
+    pub fn answer(&self, question: &Question) -> Reply {
+        let held = self.choose(question).unwrap_or_else(|fault| own(Reply::page(500, pages::problem(&fault.0))));
+        hold(held.reply, held.policy, &question.origins)
+    }
+
+    fn choose(&self, question: &Question) -> Result<Held, ArchiveFault> {
+        let place = address::read(&question.target);
+        if !matches!(&*question.method, "GET" | "HEAD" | "POST") {
+            return Ok(own(Reply::page(405, pages::problem("Only GET and POST are answered here."))));
+        }
+        // no archived script may take the place of our worker
+        if question.field("service-worker").is_some() && place != Place::File("replay-worker.js") {
+            return Ok(own(Reply::page(403, pages::problem("Archived workers are not replayed."))));
+        }
+        match place {
+            Place::Capture { time, form, url } => self.capture(question, Place::Capture { time, form, url }),
+            Place::TimeGate(url) => self.gate(question, url),
+            Place::TimeMapLink(url) => self.map(question, url, |links| Reply::new(200, LINK_FORMAT, links.list())),
+            Place::TimeMapJson(url) => {
+                self.map(question, url, |links| Reply::new(200, "application/json", links.json()))
+            }
+            Place::File(name) => Ok(file(name, question)),
+        }
+    }
+
+    /// Answers with all captures of a URL.
+    fn map(
+        &self,
+        question: &Question,
+        text: &str,
+        write: impl FnOnce(&Links<'_>) -> Reply,
+    ) -> Result<Held, ArchiveFault> {
+        let Some(url) = address::url(text) else { return Ok(no_url()) };
+        let captures = self.captures.captures(&url)?;
+        if captures.is_empty() {
+            return self.missing(question, &url);
+        }
+        Ok(own(write(&Links { origin: &question.origins.replay, url: &url, captures: &captures })))
+    }
+
+    /// Leads to the capture nearest to the time that the request names; without one to the newest.
+    fn gate(&self, question: &Question, text: &str) -> Result<Held, ArchiveFault> {
+        let Some(url) = address::url(text) else { return Ok(no_url()) };
+        let captures = self.captures.captures(&url)?;
+        let at = match question.field("accept-datetime") {
+            None => captures.len().checked_sub(1),
+            Some(date) => match moment::parse_http_date(date) {
+                Some(time) => nearest(&captures, time),
+                None => return Ok(own(Reply::page(400, pages::problem("Accept-Datetime is no date of HTTP.")))),
+            },
+        };
+        let links = Links { origin: &question.origins.replay, url: &url, captures: &captures };
+        let Some(at) = at else { return self.missing(question, &url) };
+        let reply = Reply::found(links.memento(at)).with("vary", "accept-datetime");
+        Ok(own(reply.with("link", links.field(Some(at)))))
+    }
+
+    fn capture(&self, question: &Question, place: Place<'_>) -> Result<Held, ArchiveFault> {
+        let Place::Capture { time, form, url: text } = place else { return Ok(no_url()) };
+        let (Some(url), Some(moment)) = (address::url(text), moment::parse(time)) else { return Ok(no_url()) };
+        if question.destination() == Some("document") && form != Form::Stored {
+            let to = format!("{}{}", question.origins.home, address::path(time, form, &url));
+            return Ok(own(Reply::found(to)));
+        }
+        let Some((url, captures)) = self.found(question, &url)? else { return self.missing(question, &url) };
+        let Some(at) = nearest(&captures, moment) else { return self.missing(question, &url) };
+        let links = Links { origin: &question.origins.replay, url: &url, captures: &captures };
+        let exact = digits(captures[at].time);
+        let is_part = question.destination().is_some_and(|destination| !DOCUMENTS.contains(&destination));
+        if exact != time && !is_part && question.method != "POST" {
+            let to = format!("{}{}", question.origins.replay, address::path(&exact, form, &url));
+            return Ok(own(Reply::found(to).with("link", links.field(Some(at)))));
+        }
+        let wanted = Wanted { question, time, form, url: url.clone() };
+        let mut held = self.shown(&wanted, &captures, at)?;
+        let reply = held.reply.with("memento-datetime", moment::http_date(captures[at].time));
+        let reply = reply.with("link", links.field(Some(at)));
+        held.reply = range::cut(reply, question.field("range"));
+        Ok(held)
+    }
+
+    /// The captures that a request asks for, and the URL under which they are stored: that of a POST has its body.
+    fn found(
+        &self,
+        question: &Question,
+        url: &CanonicalUrl,
+    ) -> Result<Option<(CanonicalUrl, Vec<Capture>)>, ArchiveFault> {
+        let asked = if question.method == "POST" { posted(question, url) } else { vec![url.clone()] };
+        for url in asked {
+            let captures = self.captures.captures(&url)?;
+            if !captures.is_empty() {
+                return Ok(Some((url, captures)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Shows a capture.
+    fn shown(&self, wanted: &Wanted<'_>, captures: &[Capture], at: usize) -> Result<Held, ArchiveFault> {
+        let capture = &captures[at];
+        if wanted.form == Form::Rendered {
+            return self.rendered(wanted, capture);
+        }
+        let content = self.captures.content(capture)?;
+        if wanted.form == Form::Stored {
+            return Ok(stored(wanted.question, capture, content));
+        }
+        if let Some(reply) = self.redirect(wanted, captures, at, &content)? {
+            return Ok(own(reply));
+        }
+        let own_url = CanonicalUrl::parse(&capture.url).unwrap_or_else(|_| wanted.url.clone());
+        let content_type = content.content_type.as_deref();
+        let stated = Stated { content_type, path: own_url.path(), ..Stated::default() };
+        let document = Document::of(&stated, &content.body);
+        let is_document = wanted.question.destination().is_none_or(|to| DOCUMENTS.contains(&to));
+        let body = match document {
+            Some(document) => wanted.rewritten(&content.body, &own_url, content_type, document),
+            None => content.body,
+        };
+        let shown_type = match document {
+            // what is not rewritten, and could name things to load, is shown as text
+            Some(Document::Xml) if is_document => Some("text/plain; charset=utf-8".to_owned()),
+            Some(Document::Html) if content_type.is_none() => Some("text/html".to_owned()),
+            _ => content.content_type.filter(|value| is_plain(value)),
+        };
+        let mut reply =
+            fields::keep(Reply { status: fields::status(capture.status), body, ..Reply::default() }, &content.fields);
+        if let Some(shown_type) = shown_type {
+            reply = reply.with("content-type", shown_type);
+        }
+        Ok(Held { reply, policy: Policy::Replayed })
+    }
+
+    /// Shows a page as a rendering left it; where none did, it leads to the page itself.
+    fn rendered(&self, wanted: &Wanted<'_>, capture: &Capture) -> Result<Held, ArchiveFault> {
+        let Some(dom) = self.captures.rendered(capture)? else {
+            let path = address::path(wanted.time, Form::Replayed, &wanted.url);
+            return Ok(own(Reply::found(format!("{}{path}", wanted.question.origins.replay))));
+        };
+        let url = CanonicalUrl::parse(&capture.url).unwrap_or_else(|_| wanted.url.clone());
+        let body = wanted.rewritten(dom.as_bytes(), &url, Some(HTML), Document::Html);
+        Ok(Held { reply: Reply::new(200, HTML, body), policy: Policy::Rendered })
+    }
+
+    /// Leads to the target of a redirect; nothing where the capture is none.
+    fn redirect(
+        &self,
+        wanted: &Wanted<'_>,
+        captures: &[Capture],
+        at: usize,
+        content: &Content,
+    ) -> Result<Option<Reply>, ArchiveFault> {
+        let capture = &captures[at];
+        let own = CanonicalUrl::parse(&capture.url).ok();
+        let location = headers::location(&content.fields).filter(|_| matches!(capture.status, 301..=303 | 307 | 308));
+        let (Some(location), Some(own)) = (location, own) else { return Ok(None) };
+        let Ok(target) = own.join(&location) else { return Ok(None) };
+        let there = self.captures.captures(&target)?;
+        let next = nearest(&there, capture.time).map(|at| &there[at]);
+        let (to, time) = if next.is_some_and(|next| next.id == capture.id) {
+            // it leads to itself, with a cookie perhaps: the page is another capture
+            let is_page = |capture: &&Capture| !matches!(capture.status, 300..=399);
+            let others: Vec<Capture> = captures.iter().filter(is_page).cloned().collect();
+            match nearest(&others, capture.time) {
+                Some(at) => (&wanted.url, digits(others[at].time)),
+                None => return Ok(None),
+            }
+        } else {
+            (&target, next.map_or_else(|| wanted.time.to_owned(), |next| digits(next.time)))
+        };
+        let fragment = location.split_once('#').map(|(_, fragment)| fragment).filter(|text| is_plain(text));
+        let fragment = fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
+        let path = address::path(&time, Form::Replayed, to);
+        let reply = Reply { status: capture.status, ..Reply::default() };
+        let reply = fields::keep(reply, &content.fields);
+        Ok(Some(reply.with("location", format!("{}{path}{fragment}", wanted.question.origins.replay))))
+    }
+
+    /// Says that a URL is not in the archive, and names captures of URLs that are nearly the same.
+    fn missing(&self, question: &Question, url: &CanonicalUrl) -> Result<Held, ArchiveFault> {
+        let mut others = Vec::new();
+        for other in similar(url) {
+            if let Some(capture) = self.captures.captures(&other)?.pop() {
+                others.push(Alternative { url: other, capture });
+            }
+        }
+        let links = Links { origin: &question.origins.replay, url, captures: &[] };
+        let page = pages::missing(url.as_str(), &others, &question.origins.replay);
+        let head_and_page = page.replacen("<meta", &format!("{HEAD}<meta"), 1);
+        let reply = Reply::page(404, head_and_page).with("link", links.field(None));
+        Ok(own(reply))
+    }
+}
+
+impl Wanted<'_> {
+    /// A document with its links led into the archive, at the time that is asked for.
+    fn rewritten(&self, body: &[u8], url: &CanonicalUrl, content_type: Option<&str>, document: Document) -> Vec<u8> {
+        let origin = &self.question.origins.replay;
+        let mut lead = |target: &Target<'_>| {
+            let is_led = target.purpose != Purpose::Canonical;
+            is_led.then(|| format!("{origin}{}", address::path(self.time, Form::Replayed, target.url)))
+        };
+        let options = Options { removes_crossorigin: true, first: HEAD, ..Options::default() };
+        rewrite(body, &Source { url, content_type, document }, options, &mut lead).into_owned()
+    }
+}
+
+/// A capture as it is stored. A browser that makes a document of it shows it as text: it is not rewritten.
+fn stored(question: &Question, capture: &Capture, content: Content) -> Held {
+    let reply = Reply { status: fields::status(capture.status), body: content.sent, ..Reply::default() };
+    let mut reply = fields::keep(reply, &content.fields).with("x-content-type-options", "nosniff");
+    let is_document = question.destination().is_some_and(|destination| DOCUMENTS.contains(&destination));
+    let own_type = content.content_type.filter(|value| is_plain(value));
+    let is_still = |value: &String| {
+        let essence = mime::essence(Some(value));
+        !essence.contains("html") && !essence.contains("xml")
+    };
+    let shown_type = match own_type {
+        Some(own_type) if !is_document || is_still(&own_type) => own_type,
+        _ if is_document => "text/plain".to_owned(),
+        _ => "application/octet-stream".to_owned(),
+    };
+    reply = reply.with("content-type", shown_type);
+    if let Some(coding) = content.content_encoding.filter(|coding| is_plain(coding)) {
+        reply = reply.with("content-encoding", coding);
+    }
+    Held { reply, policy: Policy::Stored }
+}
+
+fn own(reply: Reply) -> Held {
+    Held { reply, policy: Policy::Own }
+}
+
+fn no_url() -> Held {
+    own(Reply::page(404, pages::problem("This is not the URL of a page of the web.")))
+}
+
+/// A file of our own.
+fn file(name: &str, question: &Question) -> Held {
+    own(match name {
+        "replay-worker.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/worker.js")),
+        // frames in a sandbox load it, too
+        "replay-head.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/head.js"))
+            .with("cross-origin-resource-policy", "cross-origin"),
+        "replay-start.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/start.js")),
+        "replay-start" => Reply::page(200, include_str!("assets/start.html").to_owned()),
+        "" if question.destination() == Some("document") => Reply::found(format!("{}/", question.origins.home)),
+        _ => Reply::page(404, pages::problem("No archived page is at this path.")),
+    })
+}
+
+/// Addresses under which the answer to a POST may be stored, the likeliest first.
+fn posted(question: &Question, url: &CanonicalUrl) -> Vec<CanonicalUrl> {
+    let Ok(body) = std::str::from_utf8(&question.body) else { return Vec::new() };
+    let stated = question.field("content-type").unwrap_or_default();
+    let mut types = vec![stated.to_owned(), mime::essence(Some(stated)), String::new()];
+    types.dedup();
+    let address = |content_type: String| {
+        let fields = match content_type.is_empty() {
+            true => Vec::new(),
+            false => vec![("content-type".to_owned(), content_type)],
+        };
+        let request = Request::new(Method::Post, fields, body.to_owned()).ok()?;
+        url.clone().with_request(&request).ok()
+    };
+    types.into_iter().filter_map(address).collect()
+}
+
+/// URLs that may stand for one that is missing.
+fn similar(url: &CanonicalUrl) -> Vec<CanonicalUrl> {
+    let plain = url.plain();
+    let (without_query, _) = plain.split_once('?').unwrap_or((plain, ""));
+    let other_scheme = match plain.strip_prefix("https://") {
+        Some(rest) => format!("http://{rest}"),
+        None => plain.replacen("http://", "https://", 1),
+    };
+    let origin = format!("{}/", url.origin());
+    let mut texts = vec![plain.to_owned(), other_scheme, without_query.to_owned(), format!("{without_query}/"), origin];
+    texts.dedup();
+    texts.retain(|text| text != url.as_str());
+    texts.iter().filter_map(|text| CanonicalUrl::parse(text).ok()).collect()
+}
+
+/// True for a text that can be the value of a field.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}

@@ -1,0 +1,134 @@
+//! Pages of our own: what is missing, where to begin, the calendar of a URL, and the frame that shows a capture.
+
+use std::fmt::Write;
+
+use crate::web::url::CanonicalUrl;
+
+use super::address::{Form, escaped, path};
+use super::captures::{Capture, StartPage};
+use super::message::Origins;
+use super::moment::{digits, shown};
+
+/// Text as it is written in HTML, in a text or between quotes.
+pub(super) fn text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn page(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
+         <title>{}</title><link rel=stylesheet href=\"/assets/home.css\">{body}",
+        text(title)
+    )
+}
+
+fn search(url: &str) -> String {
+    format!(
+        "<form class=search action=\"/calendar\"><input name=url type=text value=\"{}\" size=60 aria-label=URL \
+         placeholder=\"https://example.com/\" spellcheck=false><button>Show captures</button></form>",
+        text(url)
+    )
+}
+
+/// A capture of a URL that is named where another one is missing.
+pub(super) struct Alternative {
+    pub url: CanonicalUrl,
+    pub capture: Capture,
+}
+
+/// Says that a URL is not in the archive, and names what is.
+pub(super) fn missing(url: &str, others: &[Alternative], origin: &str) -> String {
+    let mut body = format!(
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Not in the archive</title>\
+         <h1>Not in the archive</h1><p>The crawl has not stored this URL: <code>{}</code>",
+        text(url)
+    );
+    if !others.is_empty() {
+        body.push_str("<p>The nearest captures of other URLs:<ul>");
+    }
+    for Alternative { url, capture } in others {
+        let to = format!("{origin}{}", path(&digits(capture.time), Form::Replayed, url));
+        let _ = write!(body, "<li><a href=\"{}\">{}</a> of {}", text(&to), text(url.as_str()), shown(capture.time));
+    }
+    body
+}
+
+/// Says in one sentence why there is no answer.
+pub(super) fn problem(sentence: &str) -> String {
+    format!("<!doctype html><html lang=en><meta charset=utf-8><title>No answer</title><p>{}", text(sentence))
+}
+
+/// The page to begin with.
+pub(super) fn start(pages: &[StartPage]) -> String {
+    let mut body = format!("<main><h1>Archive</h1>{}<h2>Hosts</h2><ul class=hosts>", search(""));
+    if pages.is_empty() {
+        body.push_str("<li>No page is stored yet.");
+    }
+    for StartPage { url, time } in pages {
+        let to = CanonicalUrl::parse(url).map(|url| path(&digits(*time), Form::Replayed, &url));
+        let Ok(to) = to else { continue };
+        let _ = write!(body, "<li><a href=\"{}\">{}</a> <time>{}</time>", text(&to), text(url), shown(*time));
+    }
+    page("Archive", &(body + "</ul></main>"))
+}
+
+/// All captures of a URL by month, the newest first.
+pub(super) fn calendar(url: &str, captures: &[Capture]) -> String {
+    let mut body = format!("<main><h1>Captures</h1>{}", search(url));
+    if captures.is_empty() {
+        let _ = write!(body, "<p>The crawl has not stored this URL: <code>{}</code>", text(url));
+    }
+    let mut month = String::new();
+    for capture in captures.iter().rev() {
+        let moment = shown(capture.time);
+        if moment[..7] != month {
+            month = moment[..7].to_owned();
+            let _ = write!(body, "<h2>{month}</h2>");
+        }
+        let Ok(own) = CanonicalUrl::parse(&capture.url) else { continue };
+        let to = path(&digits(capture.time), Form::Replayed, &own);
+        let revisit = if capture.is_revisit { ", unchanged" } else { "" };
+        let _ = write!(
+            body,
+            "<p><a href=\"{}\">{moment}</a> {} {}{revisit} <small>{}</small>",
+            text(&to),
+            capture.status,
+            text(&capture.mime),
+            text(&capture.url)
+        );
+    }
+    page("Captures", &(body + "</main>"))
+}
+
+/// The frame that shows a capture.
+pub(super) fn frame(time: &str, form: Form, url: &CanonicalUrl, origins: &Origins) -> String {
+    let at = path(time, form, url);
+    let other = if form == Form::Rendered { Form::Replayed } else { Form::Rendered };
+    let name = if form == Form::Rendered { "With scripts" } else { "As rendered" };
+    let body = format!(
+        "<header><a href=\"/\">Archive</a>{}<a id=calendar href=\"/calendar?url={}\">All captures</a>\
+         <a id=switch href=\"{}\">{name}</a><time id=time>{}</time></header>\
+         <iframe id=replay title=\"The archived page\" data-origin=\"{}\" src=\"{}/replay-start#{}\" \
+         sandbox=\"allow-scripts allow-same-origin allow-forms allow-modals\" referrerpolicy=no-referrer></iframe>\
+         <script src=\"/assets/home.js\"></script>",
+        search(url.as_str()),
+        escaped(url.as_str()),
+        text(&path(time, other, url)),
+        text(time),
+        text(&origins.replay),
+        text(&origins.replay),
+        text(&at),
+    );
+    page(url.as_str(), &body)
+}

@@ -1,0 +1,265 @@
+//! Archived pages in a real browser: they work after their servers are gone, and nothing of them leaves.
+
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::chromium::{self, Browser};
+use crate::serve::Served;
+use crate::site::{Crawl, PATIENCE, RUSH};
+use serde_json::json;
+
+/// Time for which a browser may do what it does by itself before listeners are looked at.
+const AFTERWARDS: Duration = Duration::from_secs(5);
+/// A picture of one pixel.
+const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\x00\x00\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,\
+    \x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
+
+/// A file of a site.
+#[derive(Clone)]
+struct File {
+    path: &'static str,
+    mime: &'static str,
+    body: Vec<u8>,
+}
+
+impl File {
+    fn of(path: &'static str, mime: &'static str, body: impl Into<Vec<u8>>) -> File {
+        File { path, mime, body: body.into() }
+    }
+}
+
+/// A server that is gone when it is dropped.
+struct Passing {
+    port: u16,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Passing {
+    fn start(listener: TcpListener, files: Vec<File>) -> Passing {
+        let (port, stop) = (listener.local_addr().unwrap().port(), Arc::new(AtomicBool::new(false)));
+        let over = stop.clone();
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let _ = answer(stream, &files);
+            }
+        });
+        Passing { port, stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        let _ = self.thread.take().unwrap().join();
+    }
+}
+
+fn answer(mut stream: TcpStream, files: &[File]) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    let first = lines.next().transpose()?.unwrap_or_default();
+    // bodies of requests are short, and come with the head or behind it: what is left of them does not matter
+    for line in lines {
+        if line?.is_empty() {
+            break;
+        }
+    }
+    let asked = first.split(' ').nth(1).unwrap_or_default();
+    let found = files.iter().find(|file| file.path == asked);
+    let (status, mime, body) = match found {
+        Some(file) => ("200 OK", file.mime, &*file.body),
+        None => ("404 Not Found", "text/plain", &b"no"[..]),
+    };
+    let length = body.len();
+    let close = "Connection: close";
+    write!(stream, "HTTP/1.1 {status}\r\nContent-Type: {mime}\r\nContent-Length: {length}\r\n{close}\r\n\r\n")?;
+    stream.write_all(body)
+}
+
+/// Listens at a free port of this machine.
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+/// A crawl of two sites, which are gone when it is over.
+fn crawled(files: &dyn Fn(&str) -> Vec<File>, scope: &str, seeds: &dyn Fn(&str, &str) -> String) -> Archived {
+    let (first, second) = (listener(), listener());
+    let origin = |listener: &TcpListener| format!("http://{}", listener.local_addr().unwrap());
+    let (own, other) = (origin(&first), origin(&second));
+    let files = files(&other);
+    let sites = [Passing::start(first, files.clone()), Passing::start(second, files)];
+    let scope = format!("[scope]\nmode = \"host\"\n{scope}\n[network]\nallow = [\"127.0.0.0/8\"]\n");
+    let config = format!("[politeness]\n{RUSH}{scope}");
+    let crawl = Crawl::new(&seeds(&own, &other), &config);
+    crawl.run(&[]).expect(0, &[]);
+    drop(sites);
+    Archived { crawl, own }
+}
+
+/// A crawl whose sites are gone, and the origin of the first of them.
+struct Archived {
+    crawl: Crawl,
+    own: String,
+}
+
+/// The value of an expression in the archived page.
+fn in_frame(browser: &mut Browser, expression: &str) -> serde_json::Value {
+    let tree = browser.call("Page.getFrameTree", &json!({}));
+    let frame = &tree["frameTree"]["childFrames"][0]["frame"]["id"];
+    if !frame.is_string() {
+        return serde_json::Value::Null;
+    }
+    // the page may go meanwhile
+    let session = browser.session().to_owned();
+    let world = browser.try_call("Page.createIsolatedWorld", &json!({ "frameId": frame }), &session);
+    let asked = json!({
+        "expression": expression,
+        "contextId": world.unwrap_or_default()["executionContextId"],
+        "returnByValue": true,
+        "awaitPromise": true,
+    });
+    let got = browser.try_call("Runtime.evaluate", &asked, &session);
+    got.unwrap_or_default()["result"]["value"].clone()
+}
+
+/// Waits until an expression in the archived page is true.
+#[track_caller]
+fn until(browser: &mut Browser, expression: &str) {
+    let asked = format!("(() => {{ try {{ return Boolean({expression}) }} catch {{ return false }} }})()");
+    let start = Instant::now();
+    while in_frame(browser, &asked) != true {
+        if start.elapsed() > PATIENCE.min(Duration::from_secs(30)) {
+            let page = in_frame(browser, "location.href + document.documentElement.outerHTML");
+            panic!("never true: {expression}\n{:#?}\n{page}", browser.messages.problems);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn site_files(other: &str) -> Vec<File> {
+    let page = "<!doctype html><html><head><title>Shop</title><link rel=stylesheet href='/s.css'></head><body>\
+        <img id=pic src='p.gif'><iframe src='/frame.html'></iframe><div id=written></div>\
+        <form id=form action='/search'><input name=q value=x></form><a id=link href='/page2' target=_blank>more</a>\
+        <script src='/app.js'></script></body></html>";
+    vec![
+        File::of("/", "text/html", page),
+        File::of("/s.css", "text/css", "body { color: rgb(1, 2, 3); background: url(/p.gif) }"),
+        File::of("/p.gif", "image/gif", PIXEL),
+        File::of("/q.gif", "image/gif", PIXEL),
+        File::of("/frame.html", "text/html", "<p>framed"),
+        File::of("/app.js", "text/javascript", include_str!("replay.js").replace("@OTHER@", other)),
+        File::of("/data.json", "application/json", "{\"name\":\"own\"}"),
+        File::of("/other.json", "application/json", "{\"name\":\"other\"}"),
+        File::of("/api", "application/json", "{\"name\":\"posted\"}"),
+        File::of("/module.js", "text/javascript", "export const name = 'module'"),
+        File::of("/search?q=x", "text/html", "<p id=results>results"),
+        File::of("/page2", "text/html", "<p id=two>two<script>history.pushState(null, '', '/pushed')</script>"),
+    ]
+}
+
+fn site_seeds(own: &str, other: &str) -> String {
+    let mut seeds: Vec<String> =
+        ["/", "/data.json", "/module.js", "/search?q=x", "/page2"].map(|path| format!("{own}{path}")).into();
+    seeds.extend(["/other.json", "/q.gif"].map(|path| format!("{other}{path}")));
+    seeds.push(format!("{{\"url\":\"{own}/api\",\"method\":\"POST\",\"json\":{{\"a\":1}}}}"));
+    seeds.join("\n")
+}
+
+#[test]
+fn a_page_works_as_it_did_after_its_servers_are_gone() {
+    let Some(mut browser) = chromium::start() else { return };
+    let Archived { crawl, own } = crawled(&site_files, "", &site_seeds);
+    let served = Served::of(&crawl);
+    let path = served.newest(&format!("{own}/"));
+    browser.open(&format!("http://{}{path}", served.home));
+    for (id, text) in [
+        ("own", "own"),
+        ("other", "other"),
+        ("post", "posted"),
+        ("image", "1"),
+        ("module", "module"),
+        ("xhr", "200"),
+        ("cookie", "a=b"),
+        ("frame", "framed"),
+        ("page-worker", "true"),
+    ] {
+        until(&mut browser, &format!("document.getElementById('{id}').textContent === '{text}'"));
+    }
+    until(&mut browser, "document.getElementById('pic').naturalWidth === 1");
+    until(&mut browser, "document.getElementById('inner').naturalWidth === 1");
+    until(&mut browser, "getComputedStyle(document.body).color === 'rgb(1, 2, 3)'");
+    assert_eq!(browser.text("document.querySelector('input[name=url]').value"), format!("{own}/"));
+    browser.value("0");
+    assert!(browser.messages.problems.is_empty(), "{:#?}", browser.messages.problems);
+
+    until(&mut browser, "document.getElementById('link').click() || true");
+    until(&mut browser, "document.getElementById('two')");
+    until(&mut browser, &format!("location.pathname.endsWith('/{own}/pushed')"));
+    browser.until(&format!("document.querySelector('input[name=url]').value === '{own}/page2'"));
+    browser.open(&format!("http://{}{path}", served.home));
+    until(&mut browser, "document.getElementById('frame') && (document.getElementById('form').requestSubmit(), true)");
+    until(&mut browser, "document.getElementById('results')");
+    assert_stays(&mut browser, &served);
+}
+
+/// Fails if anything but the two origins was asked for anything.
+#[track_caller]
+fn assert_stays(browser: &mut Browser, served: &Served) {
+    browser.value("0");
+    let own = |url: &str| {
+        let is_local = ["data:", "about:", "blob:"].iter().any(|scheme| url.starts_with(scheme));
+        is_local || [&served.home, &served.replay].iter().any(|to| url.starts_with(&format!("http://{to}/")))
+    };
+    let start = Instant::now();
+    // that a request was held back is reported after the request
+    loop {
+        browser.value("0");
+        let foreign: Vec<_> = browser.messages.requests.iter().filter(|(_, url)| !own(url)).cloned().collect();
+        if foreign.is_empty() {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(5), "{foreign:#?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn nothing_of_an_archived_page_leaves_whatever_it_tries() {
+    let Some(mut browser) = chromium::start() else { return };
+    let (tcp, udp) = (listener(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    tcp.set_nonblocking(true).unwrap();
+    udp.set_nonblocking(true).unwrap();
+    let there = tcp.local_addr().unwrap().port().to_string();
+    let packets = udp.local_addr().unwrap().port().to_string();
+    let page = include_str!("replay.html").replace("@TCP@", &there).replace("@UDP@", &packets);
+    let files = |_: &str| vec![File::of("/", "text/html", page.clone())];
+    let others = format!("requisites = \"scope\"\nexclude = [\":{there}/\", \":{there}$\", \"^https:\"]");
+    let Archived { crawl, own } = crawled(&files, &others, &|own, _| format!("{own}/"));
+    let kind = |listener: &TcpListener| listener.accept().map(drop).map_err(|error| error.kind());
+    assert_eq!(kind(&tcp), Err(ErrorKind::WouldBlock), "the crawl has connected");
+    let served = Served::of(&crawl);
+    browser.open(&format!("http://{}{}", served.home, served.newest(&format!("{own}/"))));
+    until(&mut browser, "document.getElementById('done')");
+    std::thread::sleep(AFTERWARDS);
+    let heard: Vec<String> = std::iter::from_fn(|| tcp.accept().ok()).map(|(stream, _)| first_line(stream)).collect();
+    assert_eq!(heard, [""; 0], "somebody has connected");
+    let packet = udp.recv_from(&mut [0; 2048]).map_err(|error| error.kind());
+    assert_eq!(packet, Err(ErrorKind::WouldBlock), "a packet has come");
+}
+
+/// The first line of what a connection brings, or that it brings none.
+fn first_line(stream: TcpStream) -> String {
+    let _ = stream.set_nonblocking(false);
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(300)));
+    let mut line = String::new();
+    let _ = BufReader::new(stream).read_line(&mut line);
+    if line.is_empty() { "a connection without a word".to_owned() } else { line }
+}
