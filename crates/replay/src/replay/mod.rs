@@ -16,7 +16,7 @@
 //!
 //! Links and parts of HTML and CSS are rewritten, whether they are in the archive or not. A head script leads what
 //! scripts ask for to the archive, and a worker what is left of it. Neither is what holds a page back: that is the
-//! policy ([`policy`]) of each answer, the sandbox of the frame, and the policy of the home page, which lets the frame
+//! policy (`policy`) of each answer, the sandbox of the frame, and the policy of the home page, which lets the frame
 //! go nowhere else.
 
 mod address;
