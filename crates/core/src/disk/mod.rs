@@ -40,7 +40,7 @@ pub use lock::{DirectoryLock, LOCK_FILE};
 pub use private::{Readers, create_crawl_dir, only_regular_files, refuse_links};
 pub use real::open_file;
 pub use saved::SavedState;
-pub use stream::{FileStream, STREAM_BUFFER_BYTES};
+pub use stream::{FileStream, STREAM_BUFFER_BYTES, read_buffered};
 pub use writer::Writer;
 
 /// The way in which a file is opened.

@@ -84,10 +84,15 @@ impl BufRead for FileStream {
 
 impl Read for FileStream {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let count = available.len().min(out.len());
-        out[..count].copy_from_slice(&available[..count]);
-        self.consume(count);
-        Ok(count)
+        read_buffered(self, out)
     }
+}
+
+/// Reads what is in the buffer of `source`: the `Read` of what has a `BufRead` of its own.
+pub fn read_buffered(source: &mut impl BufRead, out: &mut [u8]) -> io::Result<usize> {
+    let available = source.fill_buf()?;
+    let count = available.len().min(out.len());
+    out[..count].copy_from_slice(&available[..count]);
+    source.consume(count);
+    Ok(count)
 }

@@ -9,7 +9,7 @@ use sha1::{Digest, Sha1};
 use super::Header;
 use super::address;
 use super::digest::digest;
-use crate::disk::{DiskFile, Error, Result};
+use crate::disk::{DiskFile, Error, Result, read_buffered};
 use crate::web::coding::WholeInflater;
 
 /// Bytes of a record's head.
@@ -293,10 +293,6 @@ impl BufRead for Cursor<'_> {
 
 impl Read for Cursor<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let count = available.len().min(out.len());
-        out[..count].copy_from_slice(&available[..count]);
-        self.consume(count);
-        Ok(count)
+        read_buffered(self, out)
     }
 }

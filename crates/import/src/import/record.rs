@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
+use crate::disk::read_buffered;
 use crate::warc::read_head;
 
 /// The head of a record.
@@ -99,10 +100,6 @@ impl BufRead for Captured<'_> {
 
 impl Read for Captured<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let count = available.len().min(out.len());
-        out[..count].copy_from_slice(&available[..count]);
-        self.consume(count);
-        Ok(count)
+        read_buffered(self, out)
     }
 }

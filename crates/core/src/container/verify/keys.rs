@@ -154,7 +154,7 @@ impl Comparison<'_> {
                 }
                 // it may refer to what is in no source
                 None if page.revisit.is_some() => {}
-                None => missing.note((page.record.file, page.record.value_offset), &page.record.url),
+                None => missing.note(page.record.file, page.record.value_offset, &page.record.url),
             }
         }
         missing.tell(walk, report);
@@ -228,7 +228,8 @@ impl Comparison<'_> {
             if found {
                 missing.tell(walk, report);
             } else if replaced != Some(exchange.file) && self.needs_key(&exchange, keys.is_done()) {
-                missing.note(place, exchange.answer.field("WARC-Target-URI").unwrap_or_default());
+                let url = exchange.answer.field("WARC-Target-URI").unwrap_or_default();
+                missing.note(exchange.file, exchange.answer.offset, url);
             }
         }
         missing.tell(walk, report);
@@ -473,7 +474,7 @@ impl Tombs {
 }
 
 impl Missing {
-    fn note(&mut self, (file, offset): (u32, u64), url: &str) {
+    fn note(&mut self, file: u32, offset: u64, url: &str) {
         self.count += 1;
         self.first.get_or_insert_with(|| (file, offset, url.to_owned()));
     }
