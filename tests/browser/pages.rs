@@ -91,7 +91,6 @@ async fn a_page_that_does_not_come_is_told_with_the_reason() {
         ("http://site.example/never", Answer::Never),
     ]);
     let document = |why: &str| Some(RenderFailure::Document(why.to_owned()));
-    let mut options = options();
     for (path, failure) in [
         ("refused", document("Refused")),
         ("download", document("it is a download")),
@@ -99,10 +98,19 @@ async fn a_page_that_does_not_come_is_told_with_the_reason() {
         ("error", None),
         ("never", document("it took too long")),
     ] {
-        options.deadline = std::time::Duration::from_secs(if path == "never" { 2 } else { 30 });
         let url = format!("http://site.example/{path}");
-        assert_eq!(test.render(&web, &url, &options).await.err(), failure, "{url}");
+        assert_eq!(test.render(&web, &url, &options()).await.err(), failure, "{url}");
     }
+    test.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_that_a_browser_takes_to_open_a_page_is_not_the_pages() {
+    let Some(test) = Test::start().await else { return };
+    let web = Web::of(&[("http://site.example/", Answer::html("<title>here</title><p>text"))]);
+    let at_once = crawler::browser::RenderOptions { deadline: std::time::Duration::from_millis(1), ..options() };
+    let rendered = test.rendered(&web, "http://site.example/", &at_once).await;
+    assert_eq!((rendered.ended, rendered.url.as_str()), (Ended::Deadline, "http://site.example/"));
     test.close().await;
 }
 

@@ -29,9 +29,9 @@ fn slow_site(sections: &str) -> Site {
     site_at(20, sections)
 }
 
-/// The same with this many requests a second.
+/// The same with this many requests a second. No crawl of so many pages ends while a test looks at it.
 fn site_at(rate: u32, sections: &str) -> Site {
-    let options = SimOptions { seed: 7, hosts: 20, pages: 3_000, latency: ms(2), ..SimOptions::default() }.smooth();
+    let options = SimOptions { seed: 7, hosts: 20, pages: 20_000, latency: ms(2), ..SimOptions::default() }.smooth();
     Site::new(options, &format!("{RUSH}requests_per_second = {rate}.0\n{sections}"))
 }
 

@@ -32,8 +32,10 @@ pub(in crate::browser) async fn render(
             return Err(RenderFailure::Crashed);
         }
     };
-    let flow = Flow { page: &open.page, deadline: begin + options.deadline };
-    let result = flow.run(url).await;
+    let result = match navigate(&open.page, url).await {
+        Ok(()) => Flow { page: &open.page, deadline: Instant::now() + options.deadline }.run().await,
+        Err(failure) => Err(failure),
+    };
     if matches!(result, Err(RenderFailure::Hung)) {
         process.retire();
     }
@@ -42,6 +44,29 @@ pub(in crate::browser) async fn render(
     process.look().await;
     let (cpu, peak_memory) = usage.taken();
     result.map(|rendered| Rendered { cpu, peak_memory, duration: begin.elapsed(), ..rendered })
+}
+
+/// Loads the main document. The answer to its request is there already, so this is the browser's time, not the page's.
+async fn navigate(page: &Page, url: &str) -> Result<(), RenderFailure> {
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(RenderFailure::Document("its scheme is not the web's".to_owned()));
+    }
+    let session = page.state().session.clone();
+    let until = Instant::now() + OPEN_MAX;
+    let result = match page.call(&session, "Page.navigate", &json!({ "url": url }), until).await {
+        Ok(result) => result,
+        Err(Stop::Late) => return Err(RenderFailure::Document("it took too long".to_owned())),
+        Err(Stop::Refused(why)) => return Err(RenderFailure::Document(why)),
+        Err(stop) => return Err(stop.into()),
+    };
+    if result["isDownload"] == true {
+        return Err(RenderFailure::Document("it is a download".to_owned()));
+    }
+    match (result["errorText"].as_str(), page.state().denied) {
+        (Some(_), Some(denied)) => Err(RenderFailure::Document(format!("{denied:?}"))),
+        (Some(error), None) => Err(RenderFailure::Document(error.to_owned())),
+        (None, _) => Ok(()),
+    }
 }
 
 /// Reasons for which a step ended before the next one.
@@ -67,8 +92,7 @@ pub(super) struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    async fn run(&self, url: &str) -> Result<Rendered, RenderFailure> {
-        self.navigate(url).await?;
+    async fn run(&self) -> Result<Rendered, RenderFailure> {
         let ended = match self.behave().await {
             Ok(()) => Ended::Quiet,
             Err(Break::Ended(ended)) => ended,
@@ -105,28 +129,6 @@ impl Flow<'_> {
                 tracing::debug!(?stop, "no picture of a page");
                 Ok(None)
             }
-        }
-    }
-
-    /// Loads the main document.
-    async fn navigate(&self, url: &str) -> Result<(), RenderFailure> {
-        if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(RenderFailure::Document("its scheme is not the web's".to_owned()));
-        }
-        let session = self.page.state().session.clone();
-        let result = match self.page.call(&session, "Page.navigate", &json!({ "url": url }), self.deadline).await {
-            Ok(result) => result,
-            Err(Stop::Late) => return Err(RenderFailure::Document("it took too long".to_owned())),
-            Err(Stop::Refused(why)) => return Err(RenderFailure::Document(why)),
-            Err(stop) => return Err(stop.into()),
-        };
-        if result["isDownload"] == true {
-            return Err(RenderFailure::Document("it is a download".to_owned()));
-        }
-        match (result["errorText"].as_str(), self.page.state().denied) {
-            (Some(_), Some(denied)) => Err(RenderFailure::Document(format!("{denied:?}"))),
-            (Some(error), None) => Err(RenderFailure::Document(error.to_owned())),
-            (None, _) => Ok(()),
         }
     }
 

@@ -23,7 +23,8 @@ use super::{Network, RefusedKind, RenderFailure, RenderOptions};
 pub(super) use flow::render;
 use state::State;
 
-/// Time for a browser to open a page, and to close it; one that takes longer is given up.
+/// Time for a browser to open a page, for the page to come, and for the browser to close it; one that takes longer is
+/// given up.
 const OPEN_MAX: Duration = Duration::from_secs(20);
 const CLOSE_MAX: Duration = Duration::from_secs(5);
 
