@@ -62,6 +62,7 @@
 //! | [`simweb`] | a synthetic web on loopback that knows the right result | `simweb` |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
 //! | `report` | display, closing statistics, metrics | |
+//! | `serve` | a replay over HTTP: who may ask, requests as questions | |
 //! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked | |
 //! | `simulator` | whole crawls in virtual time, on a disk and a network that fail; for tests only | `simulator` |
 //! | [`crawl`] | the wiring: start, signals, stop; what is reported beside a crawl: explain, verify, reports, plan | |
@@ -107,3 +108,4 @@ pub mod crawl;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod report;
+mod serve;

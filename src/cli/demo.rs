@@ -1,5 +1,5 @@
 //! `crawler demo`: the first command of a newcomer. It serves a synthetic web on loopback, crawls it, checks what came
-//! of it against what that web is known to hold, and says what to do next.
+//! of it against what that web is known to hold, replays a page of it, and says what to do next.
 //!
 //! The web and the crawl run in this one process and need no network. The crawl is one like any other: the crawl
 //! directory that it leaves, `crawl` in the directory of the demo, can be read by every command. An earlier demo in the
@@ -9,7 +9,7 @@ mod verdict;
 
 use std::fs;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use super::{CrawlFn, OpenArchive, run, simulate};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, LogFormat};
 use crate::console::{Console, DEFAULT_ADDRESS, RecentWarnings};
+use crate::crawl::serve::{HOME_ADDRESS, Served};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, console, signals};
 use crate::disk::{self, Aside, DirectoryLock, Disk};
 use crate::record::Finish;
@@ -42,6 +43,8 @@ const TITLES_FILE: &str = "titles.tsv";
 const LINES_SHOWN: usize = 5;
 /// Time between two requests to a host: the largest host of the web takes some eight seconds with it.
 const DELAY: Duration = Duration::from_millis(50);
+/// Addresses of the archive at the end.
+const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// Times are counted in milliseconds by the crawler, and the server may see them that much shorter.
 const SLACK: Duration = Duration::from_millis(2);
 
@@ -106,9 +109,19 @@ impl DemoArgs {
             return Ok(Exit::Internal);
         }
         self.extract(&*archive)?;
-        say(&next_steps(&*archive, &web, &self.crawl_dir())?)?;
-        if let Some(console) = console {
-            screen.print(&format!("\nThe console stays open at {}\nCtrl-C closes it.\n", console.address()));
+        let page = first_page(&*archive)?.unwrap_or_else(|| web.seeds()[0].clone());
+        let served = Served::open(&self.crawl_dir(), ANY_PORT, ANY_PORT)?;
+        let Some(shown) = served.shown(&page) else {
+            say(&format!("\nStep 4: replay a page. {page} is in the archive, and is not shown.\n"))?;
+            return Ok(Exit::Internal);
+        };
+        say(&replay(&shown, &self.crawl_dir()))?;
+        say(&next_steps(&page, &web, &self.crawl_dir()))?;
+        let stays = console.map(|console| format!("The console stays open at {}", console.address()));
+        let open = || format!("The page stays open at http://{}{shown}", served.home());
+        let stays = stays.or_else(|| screen.is_terminal().then(open));
+        if let Some(stays) = stays {
+            screen.print(&format!("\n{stays}\nCtrl-C closes it.\n"));
             signals::wait_for_interrupt()?;
         }
         Ok(Exit::Done)
@@ -236,13 +249,24 @@ fn introduction(web: &SimWeb, dir: &Path, aside: Option<&Path>) -> String {
     )
 }
 
-fn next_steps(archive: &dyn Archive, web: &SimWeb, dir: &Path) -> anyhow::Result<String> {
-    let page = first_page(archive)?.unwrap_or_else(|| web.seeds()[0].clone());
+/// The page at this path was shown.
+fn replay(path: &str, dir: &Path) -> String {
+    format!(
+        "\nStep 4: replay a page as it was, from the archive alone. The first line opens\n\
+         the archive, the second is the page in the browser:\n\n    \
+         {} serve --dir {}\n    \
+         http://{HOME_ADDRESS}{path}\n",
+        program(),
+        shell_word(dir),
+    )
+}
+
+fn next_steps(page: &str, web: &SimWeb, dir: &Path) -> String {
     let (crawler, dir) = (program(), shell_word(dir));
     let disallowed = web.expected().disallowed.first().map_or(String::new(), |url| {
         format!("    # why a page was not fetched\n    {crawler} explain {url} --dir {dir}\n")
     });
-    Ok(format!(
+    format!(
         "\nNext, look at this crawl:\n\n    \
          # pages that were not found\n    \
          {crawler} list --status 404 --dir {dir}\n    \
@@ -258,7 +282,7 @@ fn next_steps(archive: &dyn Archive, web: &SimWeb, dir: &Path) -> anyhow::Result
          # with settings of your own\n    \
          {crawler} init\n    \
          {crawler} https://example.com/ --config crawler.toml --dir my-crawl\n"
-    ))
+    )
 }
 
 /// The first page of the archive that is one, and no redirect or error.

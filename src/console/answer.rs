@@ -12,8 +12,7 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 use serde_json::json;
 
-use super::assets::Asset;
-use super::documents::Content;
+use super::assets::{self, Asset};
 use super::source::Problem;
 pub(super) use crate::server::Body;
 use crate::server::whole;
@@ -22,11 +21,8 @@ pub(super) type Answer = Response<Body>;
 
 /// Policy of the page: it loads from this server alone, and no other page frames it.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-                           img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; \
+                           img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                            frame-ancestors 'none'";
-/// Policy of an archived page, which may only show what it brings itself.
-const PREVIEW_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
-                              base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 const JSON: &str = "application/json; charset=utf-8";
 
 /// An answer with these fields, and those that all have.
@@ -90,9 +86,13 @@ pub(super) fn asset(asset: &Asset, known_tag: Option<&[u8]>) -> Answer {
     response
 }
 
-/// An archived body, for a frame.
-pub(super) fn preview(content: Content) -> Answer {
-    respond(StatusCode::OK, &content.mime, PREVIEW_POLICY, "no-store", whole(content.body))
+/// The page itself, whose frames show archived pages of this origin and nothing else.
+pub(super) fn page(replay_origin: &str, known_tag: Option<&[u8]>) -> Answer {
+    let mut response = asset(&assets::PAGE, known_tag);
+    if let Ok(policy) = HeaderValue::from_str(&format!("{PAGE_POLICY}; frame-src {replay_origin}")) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
 }
 
 /// A stream of events.

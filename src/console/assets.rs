@@ -2,6 +2,8 @@
 
 use sha1::{Digest, Sha1};
 
+use crate::replay::LOOK;
+
 /// A file of the page.
 pub(super) struct Asset {
     /// Its name below `/assets/`.
@@ -22,6 +24,7 @@ pub(super) const PAGE: Asset = Asset { name: "index.html", mime: HTML, bytes: in
 
 /// Files that the page loads.
 const ASSETS: &[Asset] = &[
+    Asset { name: "look.css", mime: CSS, bytes: LOOK.as_bytes() },
     Asset { name: "console.css", mime: CSS, bytes: include_bytes!("assets/console.css") },
     Asset { name: "tables.css", mime: CSS, bytes: include_bytes!("assets/tables.css") },
     Asset { name: "icon.svg", mime: DRAWING, bytes: include_bytes!("assets/icon.svg") },

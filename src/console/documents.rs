@@ -176,12 +176,3 @@ pub struct TreeRow {
     /// True if nothing is below it.
     pub leaf: bool,
 }
-
-/// An archived body that a browser may show.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Content {
-    /// Its `Content-Type`, one of those that neither run nor load anything in a sandbox.
-    pub mime: String,
-    /// The body, without its content coding.
-    pub body: Vec<u8>,
-}

@@ -113,7 +113,6 @@ mod tests {
         for site in ["cross-site", "same-site", "", "other"] {
             assert_eq!(with(Method::POST, "/api/ctl", ("sec-fetch-site", site)), Some(403));
             assert_eq!(with(Method::GET, "/api/explain?url=x", ("sec-fetch-site", site)), Some(403));
-            assert_eq!(with(Method::GET, "/preview?url=x", ("sec-fetch-site", site)), Some(403));
             assert_eq!(with(Method::GET, "/", ("sec-fetch-site", site)), None);
         }
         assert_eq!(with(Method::POST, "/api/ctl", ("origin", "http://localhost:9151")), None);

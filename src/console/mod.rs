@@ -25,7 +25,7 @@
 //! | `GET /api/seeds?offset=&limit=` | seeds and what became of them |
 //! | `GET /api/explain?url=`, `/api/versions?url=` | everything known of a URL, and its archived versions |
 //! | `GET /api/tree?under=` | what is archived below a domain, a host or a path |
-//! | `GET /preview?url=&version=` | an archived page, for a frame that runs and loads nothing |
+//! | `GET /TIME/URL`, `/calendar?url=` | our own pages about archived pages ([`Home`](crate::replay::Home)) |
 //! | `POST /api/ctl` | an order as the control socket has it, with the token in `X-Crawler-Token` |
 //!
 //! An error has a status of 4xx or 5xx and `{"error":"sentence"}`. Who may ask what is in `guard`.
@@ -45,8 +45,9 @@ mod token;
 mod warnings;
 
 pub use documents::{
-    Bottleneck, Bytes, Content, DiskUse, Limits, MetBudget, RequestRow, SeedRow, Seeds, State, Tree, TreeRow, Version,
+    Bottleneck, Bytes, DiskUse, Limits, MetBudget, RequestRow, SeedRow, Seeds, State, Tree, TreeRow, Version,
 };
+pub(crate) use server::Archived;
 pub use server::{Console, ConsoleError};
 pub use source::{Problem, Source};
 pub use warnings::{RecentWarnings, Warning};

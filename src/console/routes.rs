@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::IF_NONE_MATCH;
+use hyper::header::{HOST, IF_NONE_MATCH};
 use hyper::{Method, Request, StatusCode};
 use serde::Serialize;
 use serde_json::json;
@@ -20,6 +20,8 @@ use super::readers::{Lane, Readers};
 use super::source::{Problem, Source};
 use super::streams::Streams;
 use super::token::Token;
+use crate::replay::is_home_path;
+use crate::serve::ArchiveService;
 use crate::server::{Caller, Service};
 
 /// Bytes of an order.
@@ -37,10 +39,17 @@ pub(super) struct Routes {
     pub poller: Shared,
     pub readers: Readers,
     pub streams: Streams,
+    /// Our own pages about archived ones.
+    pub archive: ArchiveService,
+    /// Port at which these are.
+    pub replay_port: u16,
 }
 
 impl Service for Routes {
     async fn answer(&self, request: Request<Incoming>, caller: &Caller) -> Answer {
+        if is_home_path(request.uri().path()) {
+            return self.archive.answer(request, caller).await;
+        }
         if let Err((status, why)) = guard::check(&request, caller.local) {
             return answer::refused(status, why);
         }
@@ -57,7 +66,7 @@ impl Routes {
         let known_tag = request.headers().get(IF_NONE_MATCH).map(|tag| tag.as_bytes());
         let query = Query(request.uri().query().unwrap_or_default());
         match request.uri().path() {
-            "/" => answer::asset(&assets::PAGE, known_tag),
+            "/" => answer::page(&self.replay_origin(request), known_tag),
             "/api/history" => answer::document(&self.poller.history()),
             "/api/events" if request.method() == Method::HEAD => {
                 answer::refused(StatusCode::METHOD_NOT_ALLOWED, "a stream has no HEAD")
@@ -69,6 +78,13 @@ impl Routes {
                 None => self.ask(path, &query, caller).await.unwrap_or_else(|problem| answer::problem(&problem)),
             },
         }
+    }
+
+    /// The origin of archived pages, by the name under which the console is asked.
+    fn replay_origin<B>(&self, request: &Request<B>) -> String {
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        format!("http://{name}:{}", self.replay_port)
     }
 
     /// Asks the source.
@@ -97,18 +113,14 @@ impl Routes {
             }
             "/api/versions" => {
                 let url = query.url()?;
-                let versions = move |source: &dyn Source| Ok(json!({ "versions": source.versions(&url)? }));
+                let port = self.replay_port;
+                let versions =
+                    move |source: &dyn Source| Ok(json!({ "versions": source.versions(&url)?, "replay_port": port }));
                 self.table(caller, Slow, versions).await
             }
             "/api/tree" => {
                 let under = query.text("under")?.unwrap_or_default();
                 self.table(caller, Slow, move |source| source.tree(&under)).await
-            }
-            "/preview" => {
-                let (url, version) = (query.url()?, query.number("version", 0)?);
-                let version = usize::try_from(version).unwrap_or(usize::MAX);
-                let page = self.asked(caller, Slow, move |source| source.page(&url, version)).await?;
-                Ok(answer::preview(page))
             }
             _ => Err(Problem::Missing("there is nothing at this path".to_owned())),
         }

@@ -14,6 +14,7 @@ use super::routes::Routes;
 use super::source::Source;
 use super::streams::Streams;
 use super::token::Token;
+use crate::serve::ArchiveService;
 use crate::server::{Limits, Listener, Server};
 
 /// Connections that may not be closed for others are fewer than all: streams, and questions with the readers. The grace
@@ -45,30 +46,54 @@ pub enum ConsoleError {
     Start(String),
 }
 
+/// Archived pages beside a console.
+pub(crate) struct Archived {
+    /// Our own pages about them: calendars, and the frame that shows one. The console's server has them.
+    pub home: ArchiveService,
+    /// Their server at another port: they share no origin with the console.
+    pub server: Server,
+}
+
 /// An open console. It closes when it is dropped.
 pub struct Console {
     token: Token,
     poller: Poller,
     server: Server,
+    /// It closes with the console.
+    _archived: Server,
 }
 
 impl Console {
-    /// Listens at `address`, and shows `source` to those who come.
-    pub(crate) fn open(address: &str, source: Arc<dyn Source>) -> Result<Console, ConsoleError> {
+    /// Listens at `address`.
+    pub(crate) fn listen(address: &str) -> Result<Listener, ConsoleError> {
         let refused = |source: io::Error| {
             let is_taken = source.kind() == io::ErrorKind::AddrInUse;
             let hint = "; another console may be open there. Choose another port, or 127.0.0.1:0 for any free one";
             ConsoleError::Listen { address: address.to_owned(), source, hint: if is_taken { hint } else { "" } }
         };
+        Listener::bind(address).map_err(refused)
+    }
+
+    /// Shows `source` and its archived pages to those who come.
+    pub(crate) fn open(
+        listener: Listener,
+        source: Arc<dyn Source>,
+        archived: Archived,
+    ) -> Result<Console, ConsoleError> {
         let failed = |error: io::Error| ConsoleError::Start(error.to_string());
-        let listener = Listener::bind(address).map_err(refused)?;
         let token = Token::new().map_err(|error| ConsoleError::Start(error.to_string()))?;
         let readers = Readers::start(&source).map_err(failed)?;
         let poller = Poller::start(source).map_err(failed)?;
-        let routes =
-            Routes { token: token.clone(), poller: poller.shared.clone(), readers, streams: Streams::default() };
+        let routes = Routes {
+            token: token.clone(),
+            poller: poller.shared.clone(),
+            readers,
+            streams: Streams::default(),
+            archive: archived.home,
+            replay_port: archived.server.address().port(),
+        };
         let server = listener.serve("console", LIMITS, routes).map_err(failed)?;
-        Ok(Console { token, poller, server })
+        Ok(Console { token, poller, server, _archived: archived.server })
     }
 
     /// Returns the address at which it listens.

@@ -3,7 +3,7 @@
 //! Each call may read disks and wait for a crawl, within its own bounds; none is made on a thread that a crawl or
 //! the server needs. Several may be made at once.
 
-use super::documents::{Content, DiskUse, MetBudget, RequestRow, Seeds, State, Tree, Version};
+use super::documents::{DiskUse, MetBudget, RequestRow, Seeds, State, Tree, Version};
 use super::warnings::Warning;
 use crate::record::QueuedHosts;
 
@@ -27,8 +27,6 @@ pub trait Source: Send + Sync {
     fn explain(&self, url: &str) -> Result<serde_json::Value, Problem>;
     /// The archived versions of a URL, the newest first.
     fn versions(&self, url: &str) -> Result<Vec<Version>, Problem>;
-    /// An archived version of a URL; 0 for the newest one.
-    fn page(&self, url: &str, version: usize) -> Result<Content, Problem>;
     /// Returns what is archived below a node: of the whole crawl where `under` is empty, else of a [`prefix`] of a row.
     ///
     /// [`prefix`]: super::TreeRow::prefix

@@ -4,6 +4,7 @@
 //! nothing, except with `CI=true`. Pictures for the documentation are made with
 //! `CONSOLE_PICTURES=docs cargo test --test commands browser::pictures -- --nocapture`.
 
+mod archive;
 pub mod chromium;
 mod freshness;
 mod heap;
@@ -143,7 +144,7 @@ fn the_buttons_pause_resume_and_stop_a_crawl_and_figures_equal_those_of_ctl_stat
     click(&mut browser, "ctl-stop");
     click(&mut browser, "stop-yes");
     browser.until("/has ended|No connection/.test(document.getElementById('connection').innerText)");
-    browser.assert_alone(&console.origin());
+    browser.assert_alone(&[&console.origin()]);
     let (code, said) = console.ended();
     assert_eq!(code, Some(11), "{said}");
 }
@@ -163,5 +164,5 @@ fn without_the_token_there_are_no_buttons_and_a_wrong_one_is_refused() {
     browser.until("document.getElementById('reply').innerText.includes('token')");
     browser.until("!document.getElementById('controls').checkVisibility()");
     assert_eq!(status(&site)["phase"], "crawling");
-    browser.assert_alone(&console.origin());
+    browser.assert_alone(&[&console.origin()]);
 }

@@ -46,6 +46,25 @@ pub fn address_by_ctl(said: &str, child: &Child) -> Option<String> {
     String::from_utf8(output.stdout).ok()
 }
 
+/// Asks the server at `address`.
+fn ask_at(address: &str, request: &str, fields: &[(&str, &str)], body: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let host = if fields.iter().any(|(name, _)| *name == "Host") { "" } else { address };
+    let mut head = format!("{request} HTTP/1.1\r\n");
+    if !host.is_empty() {
+        head.push_str(&format!("Host: {host}\r\n"));
+    }
+    fields.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
+    let _ = write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_else(|| panic!("{answer:?}"));
+    let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_ascii_lowercase();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head, body: answer[end + 4..].to_vec() }
+}
+
 impl Opened {
     /// Waits until `child` says where its console is.
     fn of(mut child: Child) -> Opened {
@@ -79,21 +98,7 @@ impl Opened {
     }
 
     fn ask(&self, request: &str, fields: &[(&str, &str)], body: &str) -> Answer {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let host = if fields.iter().any(|(name, _)| *name == "Host") { "" } else { &self.address };
-        let mut head = format!("{request} HTTP/1.1\r\n");
-        if !host.is_empty() {
-            head.push_str(&format!("Host: {host}\r\n"));
-        }
-        fields.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
-        let _ = write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_else(|| panic!("{answer:?}"));
-        let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_ascii_lowercase();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head, body: answer[end + 4..].to_vec() }
+        ask_at(&self.address, request, fields, body)
     }
 
     #[track_caller]
@@ -304,6 +309,7 @@ fn orders_need_the_token_and_every_request_an_address_and_a_page_of_the_console(
         ("GET /api/explain?url=nothing", vec![], 400),
         ("GET /api/hosts?limit=many", vec![], 400),
         ("GET /preview?url=http://nowhere.example/", vec![], 404),
+        ("GET /calendar?url=http://nowhere.example/", vec![], 404),
         ("GET /api/nothing", vec![], 404),
         ("PUT /api/state", vec![], 405),
         ("OPTIONS /api/ctl", vec![("Origin", &*origin)], 405),
@@ -421,18 +427,18 @@ fn a_directory_without_a_process_is_shown_with_its_archive_and_takes_no_orders()
     by_command["crawl"]["now"] = explained["crawl"]["now"].clone();
     by_command["text"] = explained["text"].clone();
     assert_eq!(explained, by_command);
-    let preview = console.ask(&format!("GET /preview?url={asked}&version=0"), &[], "");
+    // its replay is at another port, and the page lets its frames go there alone
+    let replay = format!("127.0.0.1:{}", versions["replay_port"]);
+    let page = console.ask("GET /", &[], "");
+    assert!(page.head.contains(&format!("frame-src http://{replay}\r\n")), "{}", page.head);
+    let stored = ask_at(&replay, &format!("GET /2999id_/{url}"), &[], "");
     let got = Command::new(env!("CARGO_BIN_EXE_crawler")).args(["get", url, "--dir"]).arg(&dir).output().unwrap();
-    // what makes a browser connect is renamed
-    let renamed = ["meta", "link", "base", "iframe", "object", "embed"]
-        .iter()
-        .fold(String::from_utf8(got.stdout).unwrap(), |html, name| {
-            html.replace(&format!("<{name}"), &format!("<x-{name}"))
-        });
-    assert_eq!((preview.status, String::from_utf8(preview.body).unwrap()), (200, renamed));
-    assert!(preview.head.contains("content-security-policy: sandbox; default-src 'none'"), "{}", preview.head);
-    assert!(preview.head.contains("nosniff") && preview.head.contains("content-type: text/html"), "{}", preview.head);
-    assert_eq!(console.ask(&format!("GET /preview?url={asked}&version=9"), &[], "").status, 404);
+    assert_eq!((stored.status, stored.body), (200, got.stdout));
+    let calendar = console.ask(&format!("GET /calendar?url={asked}"), &[], "");
+    assert_eq!(calendar.status, 200);
+    assert!(calendar.head.contains(&format!("frame-src http://{replay};")), "{}", calendar.head);
+    assert_eq!(console.ask("GET /2026/http://nowhere.example/", &[("Sec-Fetch-Site", "cross-site")], "").status, 403);
+    assert_eq!(ask_at(&replay, "GET /2026/http://nowhere.example/", &[], "").status, 404);
     // tables
     let seeds = console.get("/api/seeds?offset=1&limit=2");
     assert_eq!(seeds["total"], site.web.seeds().len());

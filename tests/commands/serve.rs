@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,10 +41,15 @@ impl Answer {
 impl Served {
     /// Serves the archive of a crawl.
     pub fn of(crawl: &Crawl) -> Served {
+        Served::at(&crawl.path("crawl"))
+    }
+
+    /// Serves the archive in a crawl directory.
+    pub fn at(dir: &Path) -> Served {
         // crawler serve --dir DIR --address ADDRESS --replay ADDRESS
         let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
         command.args(["serve", "--address", "127.0.0.1:0", "--replay", "127.0.0.1:0", "--dir"]);
-        command.arg(crawl.path("crawl")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.arg(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut address = |before: &str| {

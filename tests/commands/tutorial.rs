@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use crate::serve::Served;
 use crawler::simweb::{SimOptions, SimWeb};
 
 const README: &str = include_str!("../../README.md");
@@ -122,6 +123,13 @@ fn n30_the_first_command_of_the_readme_crawls_checks_extracts_and_says_what_to_d
     for line in shown {
         assert!(told.contains(&name(line)), "{line:?} is not in {told}");
     }
+
+    // the page that it replays is there when the archive is opened
+    let step = told.split_once("Step 4: ").unwrap().1;
+    let path = step.lines().find_map(|line| line.strip_prefix("    http://127.0.0.1:9160")).unwrap();
+    let served = Served::at(&dir.path().join("crawl-demo/crawl"));
+    let page = served.ask(&served.replay, &format!("GET {path}"), &[], "");
+    assert_eq!((page.status, page.text().contains("/replay-head.js")), (200, true));
 
     // and every command that it names does something
     let (look, real) =

@@ -1,5 +1,5 @@
-// Everything that the crawl knows of one URL: the verdict, the facts behind it, its archived versions and a preview.
-// The preview is a frame without scripts, forms and an origin; the console sends it under a policy that loads nothing.
+// Everything that the crawl knows of one URL: the verdict, the facts behind it, its archived versions and a replay of
+// one. The frame of the replay is at another origin, which answers from the archive alone.
 
 import { get } from "./api.js";
 import { byId, el, setText, urlLink } from "./dom.js";
@@ -136,7 +136,8 @@ export class Explain {
     byId("explain-hint").hidden = true;
   }
 
-  #fill(explanation, { versions, error }) {
+  #fill(explanation, { versions, error, replay_port: port }) {
+    this.replay = `${location.protocol}//${location.hostname}:${port}`;
     const { url, verdict, text } = explanation;
     const list = facts(explanation).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
     this.preview = el("div", { class: "preview" });
@@ -185,23 +186,28 @@ export class Explain {
   }
 
   #show(url, { number, at, url: stored }) {
-    const query = new URLSearchParams({ url: stored ?? url, version: number });
+    const path = replayPath(at, stored ?? url);
     const frame = el("iframe", {
-      sandbox: "",
+      sandbox: "allow-scripts allow-same-origin allow-forms allow-modals",
       referrerpolicy: "no-referrer",
-      title: `Preview of the version of ${date(at)}, without scripts`,
-      src: `/preview?${query}`,
+      title: `The archived page of ${date(at)}`,
+      src: `${this.replay}/replay-start#${path}`,
     });
-    const caption = el(
-      "p",
-      { class: "note" },
-      `As it was served on ${date(at)}. Nothing in it runs, and it loads nothing.`,
-    );
+    const caption = el("p", { class: "note" }, [
+      `As it was on ${date(at)}. All that it loads comes from the archive. `,
+      el("a", { href: path, target: "_blank", rel: "noopener" }, "Show it alone"),
+    ]);
     this.preview.replaceChildren(frame, caption);
     for (const button of document.querySelectorAll(".versions button")) {
       button.setAttribute("aria-pressed", String(button.dataset.number === String(number)));
     }
   }
+}
+
+/** /20261121043800/URL; a URL that has a request behind it is one part of the path. */
+function replayPath(at, url) {
+  const time = new Date(at).toISOString().slice(0, 19).replace(/\D/g, "");
+  return `/${time}/${url.includes("#") ? encodeURIComponent(url) : url}`;
 }
 
 const fullText = (text) =>

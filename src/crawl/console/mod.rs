@@ -10,7 +10,6 @@ mod archive;
 mod directories;
 mod logs;
 mod parts;
-mod preview;
 mod queue;
 mod seeds;
 mod source;
@@ -22,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::control::ControlHandle;
-use super::{CrawlError, CrawlRequest};
+use super::{CrawlError, CrawlRequest, serve};
 use crate::console::{Console, ConsoleError, RecentWarnings};
 use crate::disk::Disk;
 use crate::record::layout;
@@ -53,7 +52,7 @@ impl OwnConsole {
         }
         let route = CommandRoute::Own(Default::default());
         let source = Arc::new(CrawlSource::new(request.dir.clone(), route, request.warnings.clone()));
-        let console = Console::open(address, source.clone())?;
+        let console = opened(&request.dir, address, source.clone())?;
         disk.replace(&file, format!("{}\n", console.address()).as_bytes())?;
         tell(&console, request);
         Ok(OwnConsole { open: Some(Open { console, source, file }) })
@@ -86,7 +85,15 @@ impl Drop for Open {
 /// be there yet.
 pub fn open(dir: &Path, address: &str, warnings: Option<RecentWarnings>) -> Result<Console, CrawlError> {
     let source = CrawlSource::new(dir.to_owned(), CommandRoute::Socket, warnings);
-    Ok(Console::open(address, Arc::new(source))?)
+    opened(dir, address, Arc::new(source))
+}
+
+/// A console with the archive of `dir` beside it.
+fn opened(dir: &Path, address: &str, source: Arc<CrawlSource>) -> Result<Console, CrawlError> {
+    let listener = Console::listen(address)?;
+    let failed = |error: std::io::Error| CrawlError::Internal(format!("archived pages cannot be served: {error}"));
+    let archived = serve::beside(dir, listener.address()).map_err(failed)?;
+    Ok(Console::open(listener, source, archived)?)
 }
 
 /// Says where it is: on a terminal with the token, for which elsewhere the control socket is asked. Logs are kept, and

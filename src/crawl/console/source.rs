@@ -11,8 +11,8 @@ use super::tree_index::TreeIndex;
 use super::{archive, logs, parts, queue, seeds, tree};
 use crate::config::Config;
 use crate::console::{
-    Bottleneck, Content, DiskUse, Limits, MetBudget, Problem, RecentWarnings, RequestRow, Seeds, Source, State, Tree,
-    Version, Warning,
+    Bottleneck, DiskUse, Limits, MetBudget, Problem, RecentWarnings, RequestRow, Seeds, Source, State, Tree, Version,
+    Warning,
 };
 use crate::crawl::control::wire::Command;
 use crate::crawl::reports::coverage::at_the_end;
@@ -167,10 +167,6 @@ impl Source for CrawlSource {
 
     fn versions(&self, url: &str) -> Result<Vec<Version>, Problem> {
         archive::versions(&self.dir, &parse(url)?)
-    }
-
-    fn page(&self, url: &str, version: usize) -> Result<Content, Problem> {
-        archive::page(&self.dir, &parse(url)?, version)
     }
 
     fn tree(&self, under: &str) -> Result<Tree, Problem> {

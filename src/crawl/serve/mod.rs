@@ -4,7 +4,6 @@
 //! (`crawler_replay::replay`). The archive is read on a few threads beside them, without a lock, also while a crawl
 //! goes on.
 
-mod service;
 mod stored;
 
 use std::io;
@@ -14,15 +13,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CrawlError;
-use crate::replay::{Captures, Home, Replay};
+use crate::console::Archived;
+use crate::replay::{Captures, Home, Origins, Question, Replay};
+use crate::serve::{ArchiveService, Ports, Side};
 use crate::server::{Limits, Listener, Server};
-use service::{ArchiveService, Side};
 use stored::StoredCaptures;
 
 /// Default address of our own pages.
 pub(crate) const HOME_ADDRESS: &str = "127.0.0.1:9160";
 /// Default address of archived pages.
 pub(crate) const REPLAY_ADDRESS: &str = "127.0.0.1:9161";
+/// Ports from a console to its archived pages.
+const PORTS_BETWEEN: u16 = 1_000;
 
 /// A connection ends by itself after its answer; one whose other end does not take it is given this long.
 const LIMITS: Limits = Limits {
@@ -34,10 +36,24 @@ const LIMITS: Limits = Limits {
     grace: Duration::from_millis(500),
 };
 
+/// Serves archived pages of the crawl directory `dir` beside a console: some ports above it, or where that is taken, at a
+/// free one.
+pub(crate) fn beside(dir: &Path, console: SocketAddr) -> io::Result<Archived> {
+    let bind = |port| Listener::bind(&SocketAddr::new(console.ip(), port).to_string());
+    let above = console.port().checked_add(PORTS_BETWEEN).unwrap_or_default();
+    let listener = bind(above).or_else(|_| bind(0))?;
+    let ports = Ports { home: console.port(), replay: listener.address().port() };
+    let captures: Arc<dyn Captures> = Arc::new(StoredCaptures::new(dir));
+    let home = ArchiveService::new(Side::Home(Arc::new(Home::new(captures.clone()))), ports);
+    let replay = ArchiveService::new(Side::Replay(Arc::new(Replay::new(captures))), ports);
+    Ok(Archived { home, server: listener.serve("replay", LIMITS, replay)? })
+}
+
 /// An archive that is served. It closes when it is dropped.
 pub(crate) struct Served {
     home: Server,
     replay: Server,
+    pages: Arc<Replay>,
 }
 
 impl Served {
@@ -59,19 +75,28 @@ impl Served {
         };
         let (home, replay) = (listen(home)?, listen(replay)?);
         let captures: Arc<dyn Captures> = Arc::new(StoredCaptures::new(dir));
-        let ports = service::Ports { home: home.address().port(), replay: replay.address().port() };
+        let ports = Ports { home: home.address().port(), replay: replay.address().port() };
         let of = |side| ArchiveService::new(side, ports);
         let failed = |error: io::Error| CrawlError::Usage(format!("the server cannot be started: {error}"));
         let side = Side::Home(Arc::new(Home::new(captures.clone())));
         let home = home.serve("serve-home", LIMITS, of(side)).map_err(failed)?;
-        let side = Side::Replay(Arc::new(Replay::new(captures)));
-        let replay = replay.serve("serve-replay", LIMITS, of(side)).map_err(failed)?;
-        Ok(Served { home, replay })
+        let pages = Arc::new(Replay::new(captures));
+        let replay = replay.serve("serve-replay", LIMITS, of(Side::Replay(pages.clone()))).map_err(failed)?;
+        Ok(Served { home, replay, pages })
     }
 
     /// The address of our own pages.
     pub(crate) fn home(&self) -> SocketAddr {
         self.home.address()
+    }
+
+    /// Asks for the newest capture of `url` as a browser does. Returns its path at both addresses, if it is shown.
+    pub(crate) fn shown(&self, url: &str) -> Option<String> {
+        let origins = Origins { home: format!("http://{}", self.home()), replay: format!("http://{}", self.replay()) };
+        let newest = self.pages.answer(&Question::get(format!("/timegate/{url}"), origins.clone()));
+        let path = newest.field("location")?.strip_prefix(&origins.replay)?.to_owned();
+        let page = self.pages.answer(&Question::get(path.clone(), origins));
+        (page.status == 200 && !page.body.is_empty()).then_some(path)
     }
 
     /// The address of archived pages.

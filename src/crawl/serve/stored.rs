@@ -123,14 +123,8 @@ impl Captures for StoredCaptures {
     fn captures(&self, url: &CanonicalUrl) -> Result<Vec<Capture>, ArchiveFault> {
         let Some(archive) = self.archive()? else { return Ok(Vec::new()) };
         let archives = archive.archives();
-        let mut captures = Vec::new();
-        let mut next = archives.newest(url).map_err(fault)?;
-        while let Some(found) = next.take().filter(|_| captures.len() < CAPTURES_MAX) {
-            // a chain that does not lead back has its own end
-            let older = archives.previous(&found).map_err(fault)?;
-            next = older.filter(|(_, older)| older.offset < found.1.offset);
-            captures.push(capture(found.0, found.1));
-        }
+        let versions = archives.versions(url, CAPTURES_MAX).map_err(fault)?;
+        let mut captures: Vec<Capture> = versions.into_iter().map(|(shard, record)| capture(shard, record)).collect();
         captures.reverse();
         Ok(captures)
     }

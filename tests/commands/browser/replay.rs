@@ -132,7 +132,7 @@ fn in_frame(browser: &mut Browser, expression: &str) -> serde_json::Value {
 
 /// Waits until an expression in the archived page is true.
 #[track_caller]
-fn until(browser: &mut Browser, expression: &str) {
+pub fn until(browser: &mut Browser, expression: &str) {
     let asked = format!("(() => {{ try {{ return Boolean({expression}) }} catch {{ return false }} }})()");
     let start = Instant::now();
     while in_frame(browser, &asked) != true {
@@ -207,28 +207,7 @@ fn a_page_works_as_it_did_after_its_servers_are_gone() {
     browser.open(&format!("http://{}{path}", served.home));
     until(&mut browser, "document.getElementById('frame') && (document.getElementById('form').requestSubmit(), true)");
     until(&mut browser, "document.getElementById('results')");
-    assert_stays(&mut browser, &served);
-}
-
-/// Fails if anything but the two origins was asked for anything.
-#[track_caller]
-fn assert_stays(browser: &mut Browser, served: &Served) {
-    browser.value("0");
-    let own = |url: &str| {
-        let is_local = ["data:", "about:", "blob:"].iter().any(|scheme| url.starts_with(scheme));
-        is_local || [&served.home, &served.replay].iter().any(|to| url.starts_with(&format!("http://{to}/")))
-    };
-    let start = Instant::now();
-    // that a request was held back is reported after the request
-    loop {
-        browser.value("0");
-        let foreign: Vec<_> = browser.messages.requests.iter().filter(|(_, url)| !own(url)).cloned().collect();
-        if foreign.is_empty() {
-            return;
-        }
-        assert!(start.elapsed() < Duration::from_secs(5), "{foreign:#?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    browser.assert_alone(&[&format!("http://{}", served.home), &format!("http://{}", served.replay)]);
 }
 
 #[test]

@@ -123,6 +123,18 @@ impl Archives {
         let Some(reader) = self.reader(*place)? else { return Ok(None) };
         Ok(reader.previous(record)?.map(|record| (*place, record)))
     }
+
+    /// The versions of `url`, the newest first, `count` at most.
+    pub fn versions(&self, url: &CanonicalUrl, count: usize) -> Result<Vec<Found>> {
+        let mut versions = Vec::new();
+        let mut next = self.newest(url)?;
+        while let Some(found) = next.take().filter(|_| versions.len() < count) {
+            // a chain that does not lead back has its own end
+            next = self.previous(&found)?.filter(|(_, older)| older.offset < found.1.offset);
+            versions.push(found);
+        }
+        Ok(versions)
+    }
 }
 
 /// True if nothing was ever stored in the crawl of one shard in `dir`: then a file that is missing was not made yet,

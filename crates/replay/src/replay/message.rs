@@ -25,6 +25,11 @@ pub struct Question {
 }
 
 impl Question {
+    /// A plain request for `target`.
+    pub fn get(target: String, origins: Origins) -> Question {
+        Question { method: "GET".to_owned(), target, fields: Vec::new(), body: Vec::new(), origins }
+    }
+
     /// The value of a field, its name in lower case.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())

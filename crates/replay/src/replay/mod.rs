@@ -53,9 +53,12 @@ use policy::{Policy, hold};
 const HEAD: &str = "<script src=\"/replay-head.js\"></script>";
 /// Destinations of requests whose answer becomes a document.
 const DOCUMENTS: [&str; 6] = ["document", "iframe", "frame", "fencedframe", "embed", "object"];
+/// The look of our own pages, here and elsewhere.
+pub const LOOK: &str = include_str!("assets/look.css");
 /// Hosts on the start page.
 const HOSTS_MAX: usize = 500;
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
 /// The origin of archived pages.
@@ -103,7 +106,8 @@ impl Home {
         Ok(match path {
             "/" => Reply::page(200, pages::start(&self.captures.start_pages(HOSTS_MAX)?)),
             "/calendar" => return self.calendar(query),
-            "/assets/home.css" => Reply::new(200, "text/css; charset=utf-8", include_str!("assets/home.css")),
+            "/assets/look.css" => Reply::new(200, CSS, LOOK),
+            "/assets/home.css" => Reply::new(200, CSS, include_str!("assets/home.css")),
             "/assets/home.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/home.js")),
             _ => frame(question),
         })
@@ -121,6 +125,12 @@ impl Home {
         let status = if captures.is_empty() { 404 } else { 200 };
         Ok(Reply::page(status, pages::calendar(url.as_str(), &captures)))
     }
+}
+
+/// Returns whether a path belongs to [`Home`], its start page aside: a server may have other pages beside them.
+pub fn is_home_path(path: &str) -> bool {
+    let is_capture = matches!(address::read(path), Place::Capture { .. });
+    is_capture || matches!(path, "/calendar" | "/assets/home.css" | "/assets/home.js")
 }
 
 /// The page with the frame that shows a capture.

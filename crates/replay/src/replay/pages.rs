@@ -25,18 +25,24 @@ pub(super) fn text(text: &str) -> String {
     out
 }
 
-fn page(title: &str, body: &str) -> String {
+/// A page with the look of all; `header` stands behind the name of the program.
+fn page(title: &str, header: &str, body: &str) -> String {
     format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
-         <title>{}</title><link rel=stylesheet href=\"/assets/home.css\">{body}",
+        "<!doctype html><html lang=en><head><meta charset=utf-8>\
+         <meta name=viewport content=\"width=device-width, initial-scale=1\">\
+         <meta name=color-scheme content=\"light dark\"><title>{}</title>\
+         <link rel=stylesheet href=\"/assets/look.css\"><link rel=stylesheet href=\"/assets/home.css\"></head>\
+         <body><a class=skip href=\"#main\">Skip to the archive</a>\
+         <header><p class=brand><a href=\"/\">crawler</a></p>{header}</header>{body}",
         text(title)
     )
 }
 
 fn search(url: &str) -> String {
     format!(
-        "<form class=search action=\"/calendar\"><input name=url type=text value=\"{}\" size=60 aria-label=URL \
-         placeholder=\"https://example.com/\" spellcheck=false><button>Show captures</button></form>",
+        "<form class=search role=search action=\"/calendar\"><label class=hidden for=url>URL to show</label>\
+         <input id=url name=url type=text inputmode=url autocomplete=off autocapitalize=off spellcheck=false \
+         value=\"{}\" placeholder=\"https://example.com/\"><button>Show captures</button></form>",
         text(url)
     )
 }
@@ -71,21 +77,22 @@ pub(super) fn problem(sentence: &str) -> String {
 
 /// The page to begin with.
 pub(super) fn start(pages: &[StartPage]) -> String {
-    let mut body = format!("<main><h1>Archive</h1>{}<h2>Hosts</h2><ul class=hosts>", search(""));
+    let mut body = "<main id=main tabindex=-1><h1>Archive</h1><h2>Hosts</h2>".to_owned();
     if pages.is_empty() {
-        body.push_str("<li>No page is stored yet.");
+        body.push_str("<p class=note>No page is stored yet.");
     }
+    body.push_str("<ul class=captures>");
     for StartPage { url, time } in pages {
         let to = CanonicalUrl::parse(url).map(|url| path(&digits(*time), Form::Replayed, &url));
         let Ok(to) = to else { continue };
         let _ = write!(body, "<li><a href=\"{}\">{}</a> <time>{}</time>", text(&to), text(url), shown(*time));
     }
-    page("Archive", &(body + "</ul></main>"))
+    page("Archive", &search(""), &(body + "</ul></main>"))
 }
 
 /// All captures of a URL by month, the newest first.
 pub(super) fn calendar(url: &str, captures: &[Capture]) -> String {
-    let mut body = format!("<main><h1>Captures</h1>{}", search(url));
+    let mut body = "<main id=main tabindex=-1><h1>Captures</h1>".to_owned();
     if captures.is_empty() {
         let _ = write!(body, "<p>The crawl has not stored this URL: <code>{}</code>", text(url));
     }
@@ -93,22 +100,23 @@ pub(super) fn calendar(url: &str, captures: &[Capture]) -> String {
     for capture in captures.iter().rev() {
         let moment = shown(capture.time);
         if moment[..7] != month {
+            body.push_str(if month.is_empty() { "" } else { "</ul>" });
             month = moment[..7].to_owned();
-            let _ = write!(body, "<h2>{month}</h2>");
+            let _ = write!(body, "<h2>{month}</h2><ul class=captures>");
         }
         let Ok(own) = CanonicalUrl::parse(&capture.url) else { continue };
         let to = path(&digits(capture.time), Form::Replayed, &own);
         let revisit = if capture.is_revisit { ", unchanged" } else { "" };
         let _ = write!(
             body,
-            "<p><a href=\"{}\">{moment}</a> {} {}{revisit} <small>{}</small>",
+            "<li><a href=\"{}\">{moment}</a> <span>{} {}{revisit}</span> <small>{}</small>",
             text(&to),
             capture.status,
             text(&capture.mime),
             text(&capture.url)
         );
     }
-    page("Captures", &(body + "</main>"))
+    page("Captures", &search(url), &(body + "</main>"))
 }
 
 /// The frame that shows a capture.
@@ -116,19 +124,23 @@ pub(super) fn frame(time: &str, form: Form, url: &CanonicalUrl, origins: &Origin
     let at = path(time, form, url);
     let other = if form == Form::Rendered { Form::Replayed } else { Form::Rendered };
     let name = if form == Form::Rendered { "With scripts" } else { "As rendered" };
-    let body = format!(
-        "<header><a href=\"/\">Archive</a>{}<a id=calendar href=\"/calendar?url={}\">All captures</a>\
-         <a id=switch href=\"{}\">{name}</a><time id=time>{}</time></header>\
-         <iframe id=replay title=\"The archived page\" data-origin=\"{}\" src=\"{}/replay-start#{}\" \
-         sandbox=\"allow-scripts allow-same-origin allow-forms allow-modals\" referrerpolicy=no-referrer></iframe>\
-         <script src=\"/assets/home.js\"></script>",
+    let header = format!(
+        "{}<nav><a id=calendar href=\"/calendar?url={}\">All captures</a> <a id=switch href=\"{}\">{name}</a></nav>\
+         <time id=time>{}</time>",
         search(url.as_str()),
         escaped(url.as_str()),
         text(&path(time, other, url)),
         text(time),
+    );
+    let body = format!(
+        "<main id=main tabindex=-1 class=framed><h1 class=hidden>{}</h1>\
+         <iframe id=replay title=\"The archived page\" data-origin=\"{}\" src=\"{}/replay-start#{}\" \
+         sandbox=\"allow-scripts allow-same-origin allow-forms allow-modals\" referrerpolicy=no-referrer></iframe></main>\
+         <script src=\"/assets/home.js\"></script>",
+        text(url.as_str()),
         text(&origins.replay),
         text(&origins.replay),
         text(&at),
     );
-    page(url.as_str(), &body)
+    page(url.as_str(), &header, &body)
 }

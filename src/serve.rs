@@ -1,4 +1,4 @@
-//! The servers' side of a replay: who may ask, the request as a question, the reply as an answer of HTTP.
+//! A replay over HTTP: who may ask, the request as a question, the reply as an answer.
 //!
 //! Only requests whose `Host` is an address of ours are answered. A page of another site may lead the user here, and do
 //! nothing else; archived pages, which are of the same site but not of the home origin, may not ask for home pages.
@@ -32,7 +32,7 @@ const HEAD: &str = "/replay-head.js";
 
 /// One of the two origins.
 #[derive(Clone)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// Our own pages.
     Home(Arc<Home>),
     /// Archived pages.
@@ -41,13 +41,13 @@ pub(super) enum Side {
 
 /// The ports of both.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ports {
+pub(crate) struct Ports {
     pub home: u16,
     pub replay: u16,
 }
 
 /// Answers the requests to one of them.
-pub(super) struct ArchiveService {
+pub(crate) struct ArchiveService {
     side: Side,
     ports: Ports,
     places: Arc<Semaphore>,
@@ -55,7 +55,7 @@ pub(super) struct ArchiveService {
 
 impl ArchiveService {
     /// Answers for `side`.
-    pub(super) fn new(side: Side, ports: Ports) -> ArchiveService {
+    pub(crate) fn new(side: Side, ports: Ports) -> ArchiveService {
         ArchiveService { side, ports, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 

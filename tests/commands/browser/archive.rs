@@ -1,0 +1,105 @@
+//! Our own pages about archived pages, for those who have no mouse, a phone, or weak eyes.
+
+use std::path::PathBuf;
+
+use super::chromium::{self, Browser};
+use super::looks::FOCUSED;
+use super::replay;
+use crate::serve::Served;
+use crate::site::{Site, ms};
+use crawler::simweb::SimOptions;
+
+/// Most bytes of a picture that is in the repository.
+const BYTES_MAX: usize = 200_000;
+/// The right end of what is seen furthest to the right.
+const WIDTH: &str = "[document.documentElement.scrollWidth, ...[...document.querySelectorAll('body *')]
+    .filter(e => e.checkVisibility() && !e.closest('.hidden, .skip'))
+    .map(e => e.getBoundingClientRect().right)].reduce((a, b) => Math.max(a, b))";
+
+/// A crawl of a few hosts, and a page of it.
+fn crawled() -> (Site, String) {
+    let site =
+        Site::new(SimOptions { seed: 5, hosts: 6, pages: 60, latency: ms(0), ..SimOptions::default() }.smooth(), "");
+    site.crawl.run(&[]).expect(0, &[]);
+    let stored = site.crawl.stored();
+    let url = stored.iter().find(|(url, status)| **status == 200 && url.ends_with('/')).unwrap().0.clone();
+    (site, url)
+}
+
+/// The pages: with which path each is opened.
+fn paths(served: &Served, url: &str) -> [String; 4] {
+    let calendar = format!("/calendar?url={url}");
+    ["/".to_owned(), calendar, "/calendar?url=http://nowhere.example/".to_owned(), served.newest(url)]
+}
+
+fn open(browser: &mut Browser, served: &Served, path: &str) {
+    browser.open(&format!("http://{}{path}", served.home));
+    browser.until("document.readyState === 'complete' && document.querySelector('main')");
+}
+
+#[test]
+fn every_page_has_the_contrast_of_aa_and_is_no_wider_than_a_phone() {
+    let Some(mut browser) = chromium::start() else { return };
+    let (site, url) = crawled();
+    let served = Served::of(&site.crawl);
+    for path in paths(&served, &url) {
+        browser.resize((1_280, 800), false);
+        open(&mut browser, &served, &path);
+        for scheme in ["light", "dark"] {
+            browser.prefer(scheme);
+            let found = browser.value(include_str!("contrast.js"));
+            assert!(found["looked"].as_u64() > Some(3), "{path}: {found}");
+            assert!(found["bad"].as_array().unwrap().is_empty(), "{path}, {scheme}: {found:#}");
+        }
+        browser.resize((390, 844), true);
+        let width = browser.value(WIDTH).as_f64().unwrap();
+        assert!(width <= 390.5, "{path}: {width} px");
+    }
+}
+
+#[test]
+fn from_the_start_to_an_archived_page_by_keyboard() {
+    let Some(mut browser) = chromium::start() else { return };
+    let (site, url) = crawled();
+    let served = Served::of(&site.crawl);
+    open(&mut browser, &served, "/");
+    browser.press("Tab");
+    assert_eq!(browser.text(FOCUSED), "skip");
+    browser.press("Enter");
+    assert_eq!(browser.text("document.activeElement.id"), "main");
+    browser.value("document.getElementById('url').focus()");
+    browser.write(&url);
+    browser.press("Enter");
+    browser.until("document.querySelector('.captures a')");
+    for _ in 0..20 {
+        browser.press("Tab");
+        assert!(!browser.text(FOCUSED).starts_with("UNSEEN"), "{}", browser.text(FOCUSED));
+        if browser.value("document.activeElement.matches('.captures a')") == true {
+            break;
+        }
+    }
+    browser.press("Enter");
+    browser.until("document.getElementById('replay')");
+    replay::until(&mut browser, "document.title");
+    browser.until(&format!("document.title === '{url}'"));
+}
+
+#[test]
+fn pictures_for_the_documentation() {
+    let Some(into) = std::env::var_os("CONSOLE_PICTURES").map(PathBuf::from) else { return };
+    let Some(mut browser) = chromium::start() else { return };
+    let (site, url) = crawled();
+    let served = Served::of(&site.crawl);
+    browser.prefer("light");
+    browser.resize((1_280, 800), false);
+    for (name, path) in [("serve-start.png", "/".to_owned()), ("serve-page.png", served.newest(&url))] {
+        open(&mut browser, &served, &path);
+        if name == "serve-page.png" {
+            replay::until(&mut browser, "document.title");
+        }
+        let picture = browser.picture();
+        println!("{name}: {} bytes", picture.len());
+        assert!(picture.len() < BYTES_MAX, "{name} has {} bytes", picture.len());
+        std::fs::write(into.join(name), picture).unwrap();
+    }
+}
