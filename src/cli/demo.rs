@@ -117,7 +117,7 @@ impl DemoArgs {
         };
         say(&replay(&shown, &self.crawl_dir()))?;
         say(&next_steps(&page, &web, &self.crawl_dir()))?;
-        let stays = console.map(|console| format!("The console stays open at {}", console.address()));
+        let stays = console.as_ref().map(|console| format!("The console stays open at {}", console.address()));
         let open = || format!("The page stays open at http://{}{shown}", served.home());
         let stays = stays.or_else(|| screen.is_terminal().then(open));
         if let Some(stays) = stays {

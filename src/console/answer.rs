@@ -60,7 +60,6 @@ pub(super) fn problem(problem: &Problem) -> Answer {
         Problem::Missing(_) => StatusCode::NOT_FOUND,
         Problem::Refused(_) => StatusCode::CONFLICT,
         Problem::TooMuch(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        Problem::Kind(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Problem::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         Problem::Fault(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };

@@ -51,9 +51,6 @@ pub enum Problem {
     /// The answer would be too large, or take too long.
     #[error("{0}")]
     TooMuch(String),
-    /// It is of a kind that is not shown.
-    #[error("{0}")]
-    Kind(String),
     /// Too many questions at once, or an answer that does not come.
     #[error("{0}")]
     Busy(String),

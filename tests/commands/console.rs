@@ -431,7 +431,7 @@ fn a_directory_without_a_process_is_shown_with_its_archive_and_takes_no_orders()
     let replay = format!("127.0.0.1:{}", versions["replay_port"]);
     let page = console.ask("GET /", &[], "");
     assert!(page.head.contains(&format!("frame-src http://{replay}\r\n")), "{}", page.head);
-    let stored = ask_at(&replay, &format!("GET /2999id_/{url}"), &[], "");
+    let stored = ask_at(&replay, &format!("GET /2999id_/{url}"), &[("Sec-Fetch-Dest", "empty")], "");
     let got = Command::new(env!("CARGO_BIN_EXE_crawler")).args(["get", url, "--dir"]).arg(&dir).output().unwrap();
     assert_eq!((stored.status, stored.body), (200, got.stdout));
     let calendar = console.ask(&format!("GET /calendar?url={asked}"), &[], "");

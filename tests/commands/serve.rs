@@ -189,7 +189,7 @@ fn captures_are_replayed_by_time_and_everything_in_them_leads_into_the_archive()
     let home = served.ask(&served.home, "GET /", &[], "").text();
     assert!(home.contains(&format!("<a href=\"{path}\">{origin}/</a>")), "{home}");
     let calendar = served.ask(&served.home, &format!("GET /calendar?url={origin}/gone"), &[], "");
-    assert!(calendar.status == 200 && calendar.text().contains("</a> 410 text/html"), "{}", calendar.text());
+    assert!(calendar.status == 200 && calendar.text().contains("</a> <span>410 text/html"), "{}", calendar.text());
 }
 
 #[test]

@@ -56,6 +56,7 @@
   for (const mark of document.querySelectorAll(".swatch, .bar-part, h1")) {
     if (!mark.checkVisibility()) continue;
     const style = mark.matches("h1") ? getComputedStyle(mark, "::before") : getComputedStyle(mark);
+    if (mark.matches("h1") && style.content === "none") continue;
     check(mark.parentElement, style.backgroundColor, 3, `mark ${mark.className}`);
   }
   for (const line of document.querySelectorAll(".plot path")) {

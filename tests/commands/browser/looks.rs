@@ -90,7 +90,8 @@ fn every_text_has_the_contrast_of_aa_and_no_tab_is_wider_than_a_phone() {
         }
         browser.press("Escape");
     }
-    browser.assert_quiet(&console.origin());
+    let replay = browser.text("new URL(document.querySelector('iframe').src).origin");
+    browser.assert_alone(&[&console.origin(), &replay]);
 }
 
 #[test]

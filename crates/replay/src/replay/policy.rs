@@ -62,7 +62,11 @@ const ALWAYS: [(&str, &str); 5] = [
 
 /// Puts the fields of a policy into a reply.
 pub(super) fn hold(reply: Reply, policy: Policy, origins: &Origins) -> Reply {
-    let reply = reply.with("content-security-policy", policy.text(origins));
+    let mut reply = reply.with("content-security-policy", policy.text(origins));
+    // what is archived is read as its own server had it read
+    if matches!(policy, Policy::Own | Policy::Home) {
+        reply = reply.with("x-content-type-options", "nosniff");
+    }
     let put = |reply: Reply, (name, value)| if reply.field(name).is_some() { reply } else { reply.with(name, value) };
     ALWAYS.into_iter().fold(reply, put)
 }
