@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::CrawlError;
 use crate::replay::{Captures, Home, Replay};
 use crate::server::{Limits, Listener, Server};
-use service::{ArchiveService, Side};
+use service::{ArchiveService, Names, Side};
 use stored::StoredCaptures;
 
 /// Default address of our own pages.
@@ -33,6 +33,16 @@ const LIMITS: Limits = Limits {
     connection_max: Duration::from_secs(600),
     grace: Duration::from_millis(500),
 };
+
+/// Random bytes in the names of archived origins.
+const TOKEN_BYTES: usize = 12;
+
+/// A name that nobody can guess.
+fn token() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes)?;
+    Ok(data_encoding::HEXLOWER.encode(&bytes))
+}
 
 /// An archive that is served. It closes when it is dropped.
 pub(crate) struct Served {
@@ -59,8 +69,10 @@ impl Served {
         };
         let (home, replay) = (listen(home)?, listen(replay)?);
         let captures: Arc<dyn Captures> = Arc::new(StoredCaptures::new(dir));
-        let ports = service::Ports { home: home.address().port(), replay: replay.address().port() };
-        let of = |side| ArchiveService::new(side, ports);
+        let (home_port, replay_port) = (home.address().port(), replay.address().port());
+        let token = token().map_err(|error| CrawlError::Usage(format!("no random bytes: {error}")))?;
+        let names = Names { home_port, replay_port, sites: format!("{token}.localhost:{replay_port}") };
+        let of = |side| ArchiveService::new(side, names.clone());
         let failed = |error: io::Error| CrawlError::Usage(format!("the server cannot be started: {error}"));
         let side = Side::Home(Arc::new(Home::new(captures.clone())));
         let home = home.serve("serve-home", LIMITS, of(side)).map_err(failed)?;

@@ -33,7 +33,7 @@ const OPTIONS: &[&str] = &[
     "--hide-scrollbars",
     "--force-color-profile=srgb",
     "--js-flags=--expose-gc",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost",
 ];
 /// A request that a policy holds back is reported as such within this time.
 const BLOCKED_MAX: Duration = Duration::from_secs(10);
@@ -172,9 +172,12 @@ impl Browser {
                 for domain in ["Network", "Log", "Runtime"] {
                     self.send(&format!("{domain}.enable"), &json!({}), &frame);
                 }
+                let inner = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
+                self.send("Target.setAutoAttach", &inner, &frame);
                 self.send("Runtime.runIfWaitingForDebugger", &json!({}), &frame);
-                // the first one is the page itself
-                if !self.session.is_empty() && frame != self.session {
+                // the first one is the page itself; frames in frames have these as their parents
+                let is_frame = told["targetInfo"]["type"] == "iframe" && session == self.session;
+                if !self.session.is_empty() && frame != self.session && is_frame {
                     self.messages.frames.push(frame);
                 }
                 return;

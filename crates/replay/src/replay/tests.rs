@@ -82,7 +82,8 @@ fn question(method: &str, target: &str, fields: &[(&str, &str)], body: &str) -> 
         target: target.to_owned(),
         fields: fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         body: body.as_bytes().to_vec(),
-        origins: Origins { home: "http://h:1".to_owned(), replay: "http://r:2".to_owned() },
+        origins: Origins { home: "http://h:1".to_owned(), replay: "http://r:2".to_owned(), sites: None },
+        site: None,
     }
 }
 
