@@ -156,8 +156,7 @@ class Files(http.server.BaseHTTPRequestHandler):
 
     @classmethod
     def start(cls, address, port):
-        server = http.server.ThreadingHTTPServer((address, port), cls)
-        server.daemon_threads = True
+        server = Server((address, port), cls)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         return server
 
@@ -180,6 +179,14 @@ class Files(http.server.BaseHTTPRequestHandler):
     do_HEAD = do_POST = do_GET
 
     def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """One that says nothing of clients that go before they have the answer."""
+    daemon_threads = True
+
+    def handle_error(self, *_):
         pass
 
 

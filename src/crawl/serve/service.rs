@@ -1,7 +1,8 @@
 //! The servers' side of a replay: who may ask, the request as a question, the reply as an answer of HTTP.
 //!
-//! Only requests whose `Host` is an address of ours are answered, or the name of an archived origin with our secret. A page of another site may lead the user here, and do
-//! nothing else; archived pages, which are of the same site but not of the home origin, may not ask for home pages.
+//! Only requests whose `Host` is an address of ours are answered, or the name of an archived origin with our secret. A
+//! page of another site may lead the user here, and do nothing else; archived pages, which are of the same site but not
+//! of the home origin, may not ask for home pages.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

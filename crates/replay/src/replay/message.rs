@@ -12,8 +12,8 @@ pub struct Origins {
     pub home: String,
     /// The origin of archived pages.
     pub replay: String,
-    /// Behind the hosts of archived origins that have origins of their own, such as `TOKEN.localhost:9161`; nothing where
-    /// browsers cannot resolve such names.
+    /// The end of the hosts of archived origins that have origins of their own, such as `TOKEN.localhost:9161`; nothing
+    /// where browsers cannot resolve such names.
     pub sites: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Origins that archived origins have of their own: `HOST.SCHEME-PORT.TIME.TOKEN.localhost`, without a standard port.
 //!
-//! Browsers resolve such names to this machine by themselves. A page there has the path that it had, keeps apart what it
-//! stores, and is found by references that have no host. The token is known to nobody but pages that are shown.
+//! Browsers resolve such names to this machine by themselves. A page there has the path that it had, keeps what it
+//! stores to itself, and is found by references without a host. Nobody knows the token but pages that are shown.
 
 use crate::web::url::CanonicalUrl;
 
@@ -47,12 +47,13 @@ impl<'a> Site<'a> {
     }
 }
 
-/// The address of `url` at this time, where `sites` is the token with what is behind it; nothing for a URL whose host is
-/// too long, or that has a request.
+/// The address of `url` at this time, where `sites` is the token with its end; nothing for a URL whose host is too
+/// long, or that has a request.
 pub(super) fn address(url: &CanonicalUrl, time: &str, sites: &str) -> Option<String> {
     let scheme = if url.is_https() { "https" } else { "http" };
-    let (host, origin) = (url.host(), url.origin());
-    let port = origin.rsplit_once(host).map(|(_, port)| port.replace(':', "-")).unwrap_or_default();
+    let (host, authority) = (url.host(), url.plain().split('/').nth(2).unwrap_or_default());
+    // a port that is standard is not written
+    let port = authority.strip_prefix(host).unwrap_or_default().replace(':', "-");
     let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(address) => format!("{IP6}{}", address.replace(':', "-")),
         None => host.to_owned(),

@@ -3,8 +3,8 @@
 //! `location` becomes `replayLocation` and `top` becomes `replayTop`, wherever they are variables, and behind a point
 //! where they may be those of a window. The script that is put before all others of a page defines both. A renamed
 //! variable of the script's own is renamed everywhere, so that it means what it meant; keys, methods, fields and labels
-//! keep their names. `import("https://...")` and `from "https://..."` lead elsewhere, and what is imported by a computed
-//! name goes through `replayLead`.
+//! keep their names. `import("https://...")` and `from "https://..."` lead elsewhere, and a computed name of a module
+//! goes through `replayLead`.
 //!
 //! A tokenizer, not a parser: it knows strings, templates, comments, regular expressions and brackets. A script that it
 //! does not understand to the end stays as it is.
@@ -99,7 +99,7 @@ impl Token<'_> {
     }
 }
 
-/// What a bracket holds.
+/// The content of a bracket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Inside {
     /// `(` behind `if`, `while`, `for` or `with`.
@@ -282,7 +282,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// What a curly bracket holds that begins here.
+    /// The content of the curly bracket that begins here.
     fn brace(&self) -> Inside {
         let last = &self.last;
         if last.is(b"import") || last.is(b",") && self.open.is_empty() && self.is_importing() {
