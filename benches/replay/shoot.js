@@ -139,9 +139,15 @@ async function frameSized(page, job) {
   await page.locator("iframe").first().waitFor();
   const box = async () => await page.locator("iframe").first().boundingBox();
   const { width, height } = await box();
-  const larger = (asked, has) => Math.ceil(2 * asked - has);
-  await page.setViewportSize({ width: larger(job.width, width), height: larger(job.height, height) });
+  const whole = page.viewportSize();
+  await page.setViewportSize({
+    width: Math.ceil(whole.width + job.width - width),
+    height: Math.ceil(whole.height + job.height - height),
+  });
   const { x, y } = await box();
+  const { width: across, height: down } = page.viewportSize();
+  // a frame that begins between two pixels would lose its last line
+  if (Math.round(y) + job.height > down) await page.setViewportSize({ width: across, height: down + 1 });
   return { x: Math.round(x), y: Math.round(y), width: job.width, height: job.height };
 }
 
@@ -157,11 +163,15 @@ async function shoot(browser, job, { url, png }) {
     const page = await context.newPage();
     const requests = await noted(await context.newCDPSession(page));
     await page.goto(url, { waitUntil: "load", timeout: 60000 });
-    const clip = job.framed ? await frameSized(page, job) : undefined;
-    // the frame may begin only now
-    if (job.framed) await page.waitForTimeout(FRAME_MS);
+    if (job.framed) {
+      await frameSized(page, job);
+      // the frame may begin only now
+      await page.waitForTimeout(FRAME_MS);
+    }
     await page.waitForLoadState("networkidle", { timeout: job.framed ? 5000 : 15000 }).catch(() => { result.busy = true; });
     await page.evaluate("document.fonts.ready.then(() => true)");
+    // what is around the frame may have grown meanwhile
+    const clip = job.framed ? await frameSized(page, job) : undefined;
     result.still = await shot(page, png, clip);
     result.requests = [...requests];
     if (!job.proxy && !job.framed) result.named = await page.evaluate(whatPagesName);
