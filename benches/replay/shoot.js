@@ -3,7 +3,8 @@
 //     node shoot.js JOB.json
 //
 // The job: { chromium, proxy, framed, width, height, pages: [{ url, png }], report }. With `proxy`, every request goes
-// there, those to loopback too. With `framed`, the picture is that of the page's first frame, at this size. The report is an array in the order of the pages: { url, error, requests, named }.
+// there, those to loopback too. With `framed`, the picture is that of the page's first frame, at this size.
+// The report is an array in the order of the pages: { url, error, requests, named }.
 //   requests: { url, type, by, cause, status, memento }; `cause` and `by` are CDP's initiator: what asked for it
 //             ("parser", "script", ...), and the document, sheet or script that did
 //   named:    what markup and sheets of the page name for a browser to load, asked for by this one or not (icons, other
