@@ -1,8 +1,10 @@
 //! A replay over HTTP: who may ask, the request as a question, the reply as an answer.
 //!
-//! Only requests whose `Host` is an address of ours are answered. A page of another site may lead the user here, and do
-//! nothing else; archived pages, which are of the same site but not of the home origin, may not ask for home pages.
+//! Only requests whose `Host` is an address of ours are answered, or the name of an archived origin with our secret. A
+//! page of another site may lead the user here, and do nothing else; archived pages, which are of the same site but not
+//! of the home origin, may not ask for home pages.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +27,15 @@ const BODY_BYTES_MAX: usize = request::Request::BYTES_MAX;
 /// It has to have come within this time.
 const BODY_MAX: Duration = Duration::from_secs(5);
 /// Fields that a replay looks at.
-const FIELDS: [&str; 5] = ["accept-datetime", "content-type", "range", "sec-fetch-dest", "service-worker"];
+const FIELDS: [&str; 7] = [
+    "accept-datetime",
+    "access-control-request-headers",
+    "content-type",
+    "origin",
+    "range",
+    "sec-fetch-dest",
+    "service-worker",
+];
 
 /// The script before all others of a page.
 const HEAD: &str = "/replay-head.js";
@@ -39,37 +49,61 @@ pub(crate) enum Side {
     Replay(Arc<Replay>),
 }
 
-/// The ports of both.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ports {
-    pub home: u16,
-    pub replay: u16,
+/// The addresses of both, as far as they are not in a request.
+#[derive(Clone)]
+pub(crate) struct Names {
+    pub home_port: u16,
+    pub replay_port: u16,
+    /// Behind the hosts of archived origins, with the port: a secret of this process.
+    pub sites: String,
 }
 
 /// Answers the requests to one of them.
 pub(crate) struct ArchiveService {
     side: Side,
-    ports: Ports,
+    names: Names,
     places: Arc<Semaphore>,
 }
 
 impl ArchiveService {
     /// Answers for `side`.
-    pub(crate) fn new(side: Side, ports: Ports) -> ArchiveService {
-        ArchiveService { side, ports, places: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(crate) fn new(side: Side, names: Names) -> ArchiveService {
+        ArchiveService { side, names, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    fn origins(&self, host: &str) -> Origins {
-        let own = if matches!(self.side, Side::Home(_)) { self.ports.home } else { self.ports.replay };
+    /// Origins of frames that show archived pages, as a policy has them, for a page at `host` of the address `local`.
+    pub(crate) fn frame_sources(&self, host: &str, local: SocketAddr) -> String {
+        self.origins(host, local).frame_sources()
+    }
+
+    /// The origins for a request to `host`, which came to the address `local`.
+    fn origins(&self, host: &str, local: SocketAddr) -> Origins {
+        let Names { home_port, replay_port, ref sites } = self.names;
+        let own = if matches!(self.side, Side::Home(_)) { home_port } else { replay_port };
+        let local = SocketAddr::new(local.ip().to_canonical(), own).to_string();
+        let host = if self.site(host).is_some() { &local } else { host };
         let name = host.strip_suffix(&format!(":{own}")).unwrap_or(host);
+        let address = name.trim_matches(['[', ']']).parse::<IpAddr>();
+        let is_here = name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback());
         Origins {
-            home: format!("http://{name}:{}", self.ports.home),
-            replay: format!("http://{name}:{}", self.ports.replay),
+            home: format!("http://{name}:{home_port}"),
+            replay: format!("http://{name}:{replay_port}"),
+            sites: is_here.then(|| sites.clone()),
         }
+    }
+
+    /// The part of a host before the secret, if it has it: nobody else can ask for it.
+    fn site<'a>(&self, host: &'a str) -> Option<&'a str> {
+        let is_replay = matches!(self.side, Side::Replay(_));
+        host.strip_suffix(&self.names.sites).and_then(|name| name.strip_suffix('.')).filter(|_| is_replay)
     }
 
     /// Says why a request is not answered, if it is not.
     fn refusal<B>(&self, request: &Request<B>, caller: &Caller) -> Option<(StatusCode, &'static str)> {
+        let host = only(request.headers(), HOST).and_then(|host| host.to_str().ok());
+        if host.is_some_and(|host| self.site(host).is_some()) && caller.local.ip().to_canonical().is_loopback() {
+            return None;
+        }
         if !has_own_host(request, caller.local) {
             let why = "the Host of this request is not an address at which the archive is served";
             return Some((StatusCode::MISDIRECTED_REQUEST, why));
@@ -87,10 +121,10 @@ impl ArchiveService {
         is_foreign.then_some((StatusCode::FORBIDDEN, "the request comes from a page of another site"))
     }
 
-    async fn question(&self, request: Request<Incoming>) -> Option<Question> {
+    async fn question(&self, request: Request<Incoming>, caller: &Caller) -> Option<Question> {
         let (head, body) = request.into_parts();
         let host = only(&head.headers, HOST)?.to_str().ok()?;
-        let origins = self.origins(host);
+        let (origins, site) = (self.origins(host, caller.local), self.site(host).map(str::to_owned));
         let body = match head.method.as_str() {
             "POST" => timeout(BODY_MAX, Limited::new(body, BODY_BYTES_MAX).collect()).await.ok()?.ok()?.to_bytes(),
             _ => Default::default(),
@@ -102,6 +136,7 @@ impl ArchiveService {
             fields: fields(&head.headers),
             body: body.to_vec(),
             origins,
+            site,
         })
     }
 
@@ -128,7 +163,7 @@ impl Service for ArchiveService {
         if let Some((status, why)) = self.refusal(&request, caller) {
             return refused(status, why);
         }
-        let Some(question) = self.question(request).await else {
+        let Some(question) = self.question(request, caller).await else {
             return refused(StatusCode::BAD_REQUEST, "the body of this request is too long, or did not come");
         };
         match self.asked(question, caller).await {

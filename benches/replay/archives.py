@@ -51,9 +51,9 @@ def crawled(label, program, site, work, scope):
     folder = emptied(os.path.join(work, "archives", site.name, label))
     crawl = os.path.join(folder, "crawl")
     with open(os.path.join(folder, "seeds.txt"), "w") as seeds:
-        seeds.write(site.url() + "\n")
+        seeds.write(site.seeds())
     with open(os.path.join(folder, "crawler.toml"), "w") as settings:
-        settings.write(SETTINGS.format(exclude=json.dumps(site.exclude), scope="\n".join(scope)))
+        settings.write(SETTINGS.format(exclude=json.dumps(getattr(site, "exclude", [])), scope="\n".join(scope)))
     cpu_s = timed([program, "--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl", "-q"], folder)
     collection = laid_out(folder)
     for name in os.listdir(os.path.join(crawl, "pages")):

@@ -2,8 +2,9 @@
 //
 //     node shoot.js JOB.json
 //
-// The job: { chromium, proxy, width, height, pages: [{ url, png }], report }. With `proxy`, every request goes there,
-// those to loopback too. The report is an array in the order of the pages: { url, error, requests, named }.
+// The job: { chromium, proxy, framed, width, height, pages: [{ url, png }], report }. With `proxy`, every request goes
+// there, those to loopback too. With `framed`, the picture is that of the page's first frame, at this size.
+// The report is an array in the order of the pages: { url, error, requests, named }.
 //   requests: { url, type, by, cause, status, memento }; `cause` and `by` are CDP's initiator: what asked for it
 //             ("parser", "script", ...), and the document, sheet or script that did
 //   named:    what markup and sheets of the page name for a browser to load, asked for by this one or not (icons, other
@@ -13,13 +14,14 @@
 const fs = require("fs");
 const { chromium } = require("playwright-core");
 
+const FRAME_MS = 1500;
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
   // frames of other sites in the same process, so that one session sees their requests
   "--disable-site-isolation-trials", "--disable-features=IsolateOrigins,site-per-process",
   // nothing but loopback is looked up or reached
-  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.*",
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.*, EXCLUDE *.localhost",
 ];
 
 /// Runs in the page: what its markup, as it was served, and its sheets name.
@@ -120,10 +122,10 @@ async function noted(session) {
 }
 
 /// A screenshot of `page` when it has come to rest, after scripts: the same twice in a row.
-async function shot(page, png) {
+async function shot(page, png, clip) {
   let last = null;
   for (let tries = 0; tries < 10; tries++) {
-    const now = await page.screenshot({ animations: "disabled", caret: "hide", timeout: 60000 });
+    const now = await page.screenshot({ animations: "disabled", caret: "hide", timeout: 60000, clip });
     const still = last !== null && now.equals(last);
     fs.writeFileSync(png, now);
     if (still) return true;
@@ -133,10 +135,28 @@ async function shot(page, png) {
   return false;
 }
 
+/// Gives the first frame of `page` the size of the job, and returns its place.
+async function frameSized(page, job) {
+  await page.locator("iframe").first().waitFor();
+  const box = async () => await page.locator("iframe").first().boundingBox();
+  const { width, height } = await box();
+  const whole = page.viewportSize();
+  await page.setViewportSize({
+    width: Math.ceil(whole.width + job.width - width),
+    height: Math.ceil(whole.height + job.height - height),
+  });
+  const { x, y } = await box();
+  const { width: across, height: down } = page.viewportSize();
+  // a frame that begins between two pixels would lose its last line
+  if (Math.round(y) + job.height > down) await page.setViewportSize({ width: across, height: down + 1 });
+  return { x: Math.round(x), y: Math.round(y), width: job.width, height: job.height };
+}
+
 async function shoot(browser, job, { url, png }) {
   // its own context: nothing is in a cache, so that each page asks for all that it needs
   const context = await browser.newContext({
-    viewport: { width: job.width, height: job.height }, reducedMotion: "reduce", serviceWorkers: "block",
+    viewport: { width: job.width, height: job.height }, reducedMotion: "reduce",
+    serviceWorkers: job.framed ? "allow" : "block",
     ignoreHTTPSErrors: true, locale: "en-US", timezoneId: "UTC",
   });
   const result = { url, error: null, requests: [], named: [] };
@@ -144,11 +164,18 @@ async function shoot(browser, job, { url, png }) {
     const page = await context.newPage();
     const requests = await noted(await context.newCDPSession(page));
     await page.goto(url, { waitUntil: "load", timeout: 60000 });
-    await page.waitForLoadState("networkidle", { timeout: 15000 }).catch(() => { result.busy = true; });
+    if (job.framed) {
+      await frameSized(page, job);
+      // the frame may begin only now
+      await page.waitForTimeout(FRAME_MS);
+    }
+    await page.waitForLoadState("networkidle", { timeout: job.framed ? 5000 : 15000 }).catch(() => { result.busy = true; });
     await page.evaluate("document.fonts.ready.then(() => true)");
-    result.still = await shot(page, png);
+    // what is around the frame may have grown meanwhile
+    const clip = job.framed ? await frameSized(page, job) : undefined;
+    result.still = await shot(page, png, clip);
     result.requests = [...requests];
-    if (!job.proxy) result.named = await page.evaluate(whatPagesName);
+    if (!job.proxy && !job.framed) result.named = await page.evaluate(whatPagesName);
   } catch (error) {
     result.error = String(error.message ?? error).split("\n")[0];
   } finally {

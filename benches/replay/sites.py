@@ -27,6 +27,9 @@ class Site:
     def url(self):
         return self.origin + self.seed
 
+    def seeds(self):
+        return self.url() + "\n"
+
     def file(self, url):
         """The file that the server of this site answers `url` with, or None."""
         if not (url or "").startswith("http://127."):

@@ -85,10 +85,10 @@ pub(super) fn asset(asset: &Asset, known_tag: Option<&[u8]>) -> Answer {
     response
 }
 
-/// The page itself, whose frames show archived pages of this origin and nothing else.
-pub(super) fn page(replay_origin: &str, known_tag: Option<&[u8]>) -> Answer {
+/// The page itself, whose frames show archived pages of these origins and nothing else.
+pub(super) fn page(frames: &str, known_tag: Option<&[u8]>) -> Answer {
     let mut response = asset(&assets::PAGE, known_tag);
-    if let Ok(policy) = HeaderValue::from_str(&format!("{PAGE_POLICY}; frame-src {replay_origin}")) {
+    if let Ok(policy) = HeaderValue::from_str(&format!("{PAGE_POLICY}; frame-src {frames}")) {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     }
     response

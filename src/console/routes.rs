@@ -66,7 +66,7 @@ impl Routes {
         let known_tag = request.headers().get(IF_NONE_MATCH).map(|tag| tag.as_bytes());
         let query = Query(request.uri().query().unwrap_or_default());
         match request.uri().path() {
-            "/" => answer::page(&self.replay_origin(request), known_tag),
+            "/" => answer::page(&self.archive.frame_sources(host(request), caller.local), known_tag),
             "/api/history" => answer::document(&self.poller.history()),
             "/api/events" if request.method() == Method::HEAD => {
                 answer::refused(StatusCode::METHOD_NOT_ALLOWED, "a stream has no HEAD")
@@ -78,13 +78,6 @@ impl Routes {
                 None => self.ask(path, &query, caller).await.unwrap_or_else(|problem| answer::problem(&problem)),
             },
         }
-    }
-
-    /// The origin of archived pages, by the name under which the console is asked.
-    fn replay_origin<B>(&self, request: &Request<B>) -> String {
-        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        format!("http://{name}:{}", self.replay_port)
     }
 
     /// Asks the source.
@@ -167,6 +160,11 @@ impl Routes {
             Err(problem) => answer::problem(&problem),
         }
     }
+}
+
+/// The name under which the console is asked.
+fn host<B>(request: &Request<B>) -> &str {
+    request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
 }
 
 fn rows<T: Serialize>(rows: Result<Vec<T>, Problem>) -> Result<serde_json::Value, Problem> {

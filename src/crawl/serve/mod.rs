@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::CrawlError;
 use crate::console::Archived;
 use crate::replay::{Captures, Home, Origins, Question, Replay};
-use crate::serve::{ArchiveService, Ports, Side};
+use crate::serve::{ArchiveService, Names, Side};
 use crate::server::{Limits, Listener, Server};
 use stored::StoredCaptures;
 
@@ -36,16 +36,27 @@ const LIMITS: Limits = Limits {
     grace: Duration::from_millis(500),
 };
 
+/// Random bytes in the names of archived origins.
+const TOKEN_BYTES: usize = 12;
+
+/// The names of two servers at these ports. Those of archived origins have a part that nobody can guess.
+fn names(home_port: u16, replay_port: u16) -> io::Result<Names> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(format!("no random bytes: {error}")))?;
+    let token = data_encoding::HEXLOWER.encode(&bytes);
+    Ok(Names { home_port, replay_port, sites: format!("{token}.localhost:{replay_port}") })
+}
+
 /// Serves archived pages of the crawl directory `dir` beside a console: some ports above it, or where that is taken, at a
 /// free one.
 pub(crate) fn beside(dir: &Path, console: SocketAddr) -> io::Result<Archived> {
     let bind = |port| Listener::bind(&SocketAddr::new(console.ip(), port).to_string());
     let above = console.port().checked_add(PORTS_BETWEEN).unwrap_or_default();
     let listener = bind(above).or_else(|_| bind(0))?;
-    let ports = Ports { home: console.port(), replay: listener.address().port() };
+    let names = names(console.port(), listener.address().port())?;
     let captures: Arc<dyn Captures> = Arc::new(StoredCaptures::new(dir));
-    let home = ArchiveService::new(Side::Home(Arc::new(Home::new(captures.clone()))), ports);
-    let replay = ArchiveService::new(Side::Replay(Arc::new(Replay::new(captures))), ports);
+    let home = ArchiveService::new(Side::Home(Arc::new(Home::new(captures.clone()))), names.clone());
+    let replay = ArchiveService::new(Side::Replay(Arc::new(Replay::new(captures))), names);
     Ok(Archived { home, server: listener.serve("replay", LIMITS, replay)? })
 }
 
@@ -75,9 +86,9 @@ impl Served {
         };
         let (home, replay) = (listen(home)?, listen(replay)?);
         let captures: Arc<dyn Captures> = Arc::new(StoredCaptures::new(dir));
-        let ports = Ports { home: home.address().port(), replay: replay.address().port() };
-        let of = |side| ArchiveService::new(side, ports);
         let failed = |error: io::Error| CrawlError::Usage(format!("the server cannot be started: {error}"));
+        let names = names(home.address().port(), replay.address().port()).map_err(failed)?;
+        let of = |side| ArchiveService::new(side, names.clone());
         let side = Side::Home(Arc::new(Home::new(captures.clone())));
         let home = home.serve("serve-home", LIMITS, of(side)).map_err(failed)?;
         let pages = Arc::new(Replay::new(captures));
@@ -92,7 +103,11 @@ impl Served {
 
     /// Asks for the newest capture of `url` as a browser does. Returns its path at both addresses, if it is shown.
     pub(crate) fn shown(&self, url: &str) -> Option<String> {
-        let origins = Origins { home: format!("http://{}", self.home()), replay: format!("http://{}", self.replay()) };
+        let origins = Origins {
+            home: format!("http://{}", self.home()),
+            replay: format!("http://{}", self.replay()),
+            sites: None,
+        };
         let newest = self.pages.answer(&Question::get(format!("/timegate/{url}"), origins.clone()));
         let path = newest.field("location")?.strip_prefix(&origins.replay)?.to_owned();
         let page = self.pages.answer(&Question::get(path.clone(), origins));

@@ -33,7 +33,7 @@ const OPTIONS: &[&str] = &[
     "--hide-scrollbars",
     "--force-color-profile=srgb",
     "--js-flags=--expose-gc",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost",
 ];
 /// A request that a policy holds back is reported as such within this time.
 const BLOCKED_MAX: Duration = Duration::from_secs(10);
@@ -172,9 +172,12 @@ impl Browser {
                 for domain in ["Network", "Log", "Runtime"] {
                     self.send(&format!("{domain}.enable"), &json!({}), &frame);
                 }
+                let inner = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
+                self.send("Target.setAutoAttach", &inner, &frame);
                 self.send("Runtime.runIfWaitingForDebugger", &json!({}), &frame);
-                // the first one is the page itself
-                if !self.session.is_empty() && frame != self.session {
+                // the first one is the page itself; frames in frames have these as their parents
+                let is_frame = told["targetInfo"]["type"] == "iframe" && session == self.session;
+                if !self.session.is_empty() && frame != self.session && is_frame {
                     self.messages.frames.push(frame);
                 }
                 return;
@@ -302,7 +305,13 @@ impl Browser {
     pub fn assert_alone(&mut self, origins: &[&str]) {
         let own = |url: &str| {
             let is_local = ["data:", "about:", "blob:"].iter().any(|scheme| url.starts_with(scheme));
-            is_local || origins.iter().any(|origin| url.starts_with(&format!("{origin}/")))
+            let host = url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap_or_default();
+            // a server of archived pages is at names of this machine, too
+            let is_of = |origin: &&str| {
+                let (_, port) = origin.rsplit_once(':').unwrap();
+                url.starts_with(&format!("{origin}/")) || host.ends_with(&format!(".localhost:{port}"))
+            };
+            is_local || origins.iter().any(is_of)
         };
         let start = Instant::now();
         // that a request was held back is reported after the request

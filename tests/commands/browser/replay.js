@@ -9,4 +9,3 @@ const request = new XMLHttpRequest(); request.open("GET", "/data.json"); request
 document.cookie = "a=b; path=/"; add("cookie", document.cookie);
 document.querySelector("#written").innerHTML = '<img id=inner src="@OTHER@/q.gif">';
 addEventListener("load", () => add("frame", frames[0].document.body.innerText));
-add("page-worker", Boolean(navigator.serviceWorker.controller));

@@ -1,5 +1,10 @@
 //! Questions and replies: requests and answers of HTTP without a connection.
 
+use crate::web::url::CanonicalUrl;
+
+use super::address::{self, Form};
+use super::site::{self, Site};
+
 /// The origins of a replay, such as `http://127.0.0.1:9160`: archived pages share none with what controls them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origins {
@@ -7,6 +12,17 @@ pub struct Origins {
     pub home: String,
     /// The origin of archived pages.
     pub replay: String,
+    /// The end of the hosts of archived origins that have origins of their own, such as `TOKEN.localhost:9161`; nothing
+    /// where browsers cannot resolve such names.
+    pub sites: Option<String>,
+}
+
+impl Origins {
+    /// Origins of frames that show archived pages, as a policy has them.
+    pub fn frame_sources(&self) -> String {
+        let sites = self.sites.as_ref().map(|sites| format!(" http://*.{sites}")).unwrap_or_default();
+        format!("{}{sites}", self.replay)
+    }
 }
 
 /// A request.
@@ -22,17 +38,31 @@ pub struct Question {
     pub body: Vec<u8>,
     /// The origins, by the host that the request names.
     pub origins: Origins,
+    /// The part of that host before [`Origins::sites`], if it ends so.
+    pub site: Option<String>,
 }
 
 impl Question {
     /// A plain request for `target`.
     pub fn get(target: String, origins: Origins) -> Question {
-        Question { method: "GET".to_owned(), target, fields: Vec::new(), body: Vec::new(), origins }
+        Question { method: "GET".to_owned(), target, fields: Vec::new(), body: Vec::new(), origins, site: None }
     }
 
     /// The value of a field, its name in lower case.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The archived origin of whose own origin the request asks.
+    pub(super) fn site(&self) -> Option<Site<'_>> {
+        self.site.as_deref().and_then(Site::read)
+    }
+
+    /// The address of a URL at this time, at an origin of its own if the page that asks has one.
+    pub(super) fn address(&self, time: &str, form: Form, url: &CanonicalUrl) -> String {
+        let sites = self.origins.sites.as_ref().filter(|_| self.site.is_some() && form == Form::Replayed);
+        let own = sites.and_then(|sites| site::address(url, time, sites));
+        own.unwrap_or_else(|| format!("{}{}", self.origins.replay, address::path(time, form, url)))
     }
 
     /// Returns what a browser will do with the answer, if it says so.

@@ -10,7 +10,14 @@
 //! | `/TIMEid_/URL` | its bytes as they are stored; nothing in them runs |
 //! | `/TIMErd_/URL` | the page as a rendering left it; scripts do not run again |
 //! | `/timegate/URL`, `/timemap/link/URL`, `/timemap/json/URL` | Memento (RFC 7089) |
-//! | `/replay-start#/TIME/URL` | registers the worker, and goes there |
+//! | `/replay-start#/TIME/URL` | goes there: to an origin of its own, or with a worker |
+//!
+//! # Origins
+//!
+//! On this machine, each archived origin has an origin of its own ([`site`]), at which its pages have the paths that
+//! they had. It stays at the time of the page that was opened: its other pages and parts are those nearest to it.
+//! Browsers on other machines cannot resolve such names. There, pages are at `/TIME/URL`, and a worker leads what their
+//! scripts ask for by an absolute path.
 //!
 //! # Nothing leaves
 //!
@@ -28,6 +35,7 @@ mod moment;
 mod pages;
 mod policy;
 mod range;
+mod site;
 #[cfg(test)]
 mod tests;
 
@@ -36,7 +44,7 @@ use std::sync::Arc;
 pub use captures::{ArchiveFault, Capture, CaptureId, Captures, Content, StartPage};
 pub use message::{Origins, Question, Reply};
 
-use crate::rewrite::{Options, Purpose, Source, Target, rewrite};
+use crate::rewrite::{Options, Purpose, Source, Target, rewrite, rewrite_script};
 use crate::web::headers;
 use crate::web::html::{Document, Stated};
 use crate::web::mime;
@@ -48,9 +56,16 @@ use memento::{LINK_FORMAT, Links};
 use moment::digits;
 use pages::Alternative;
 use policy::{Policy, hold};
+use site::GO;
 
+/// The path of the head script.
+const HEAD_PATH: &str = "/replay-head.js";
+/// The path of the script before a worker.
+const INSIDE_PATH: &str = "/replay-inside.js";
 /// The head script, before all elements of a page.
 const HEAD: &str = "<script src=\"/replay-head.js\"></script>";
+/// The same at the beginning of a worker; one that is a module cannot have it so.
+const WORKER_HEAD: &str = "try{importScripts(\"/replay-inside.js\")}catch{}";
 /// Destinations of requests whose answer becomes a document.
 const DOCUMENTS: [&str; 6] = ["document", "iframe", "frame", "fencedframe", "embed", "object"];
 /// The look of our own pages, here and elsewhere.
@@ -77,6 +92,14 @@ struct Held {
     policy: Policy,
 }
 
+/// A capture that is asked for.
+struct Asked<'a> {
+    /// Time as it was written.
+    time: &'a str,
+    form: Form,
+    url: CanonicalUrl,
+}
+
 /// A request for a capture, read.
 struct Wanted<'a> {
     question: &'a Question,
@@ -95,7 +118,7 @@ impl Home {
     /// Answers a request.
     pub fn answer(&self, question: &Question) -> Reply {
         let reply = self.choose(question).unwrap_or_else(|fault| Reply::page(500, pages::problem(&fault.0)));
-        hold(reply, Policy::Home, &question.origins)
+        hold(reply, Policy::Home, question)
     }
 
     fn choose(&self, question: &Question) -> Result<Reply, ArchiveFault> {
@@ -153,10 +176,13 @@ impl Replay {
     /// Answers a request.
     pub fn answer(&self, question: &Question) -> Reply {
         let held = self.choose(question).unwrap_or_else(|fault| own(Reply::page(500, pages::problem(&fault.0))));
-        hold(held.reply, held.policy, &question.origins)
+        hold(held.reply, held.policy, question)
     }
 
     fn choose(&self, question: &Question) -> Result<Held, ArchiveFault> {
+        if let Some(name) = &question.site {
+            return self.at_site(question, name);
+        }
         let place = address::read(&question.target);
         if !matches!(&*question.method, "GET" | "HEAD" | "POST") {
             return Ok(own(Reply::page(405, pages::problem("Only GET and POST are answered here."))));
@@ -166,7 +192,10 @@ impl Replay {
             return Ok(own(Reply::page(403, pages::problem("Archived workers are not replayed."))));
         }
         match place {
-            Place::Capture { time, form, url } => self.capture(question, Place::Capture { time, form, url }),
+            Place::Capture { time, form, url } => match address::url(url) {
+                Some(url) => self.capture(question, &Asked { time, form, url }),
+                None => Ok(no_url()),
+            },
             Place::TimeGate(url) => self.gate(question, url),
             Place::TimeMapLink(url) => self.map(question, url, |links| Reply::new(200, LINK_FORMAT, links.list())),
             Place::TimeMapJson(url) => {
@@ -174,6 +203,43 @@ impl Replay {
             }
             Place::File(name) => Ok(file(name, question)),
         }
+    }
+
+    /// Answers at an origin that an archived origin has of its own.
+    fn at_site(&self, question: &Question, name: &str) -> Result<Held, ArchiveFault> {
+        if question.method == "OPTIONS" {
+            let asked = question.field("access-control-request-headers").unwrap_or_default();
+            let reply = Reply { status: 204, ..Reply::default() }.with("access-control-allow-headers", asked);
+            return Ok(own(reply.with("access-control-allow-methods", "GET, HEAD, POST")));
+        }
+        if !matches!(&*question.method, "GET" | "HEAD" | "POST") {
+            return Ok(own(Reply::page(405, pages::problem("Only GET and POST are answered here."))));
+        }
+        if question.field("service-worker").is_some() {
+            return Ok(own(Reply::page(403, pages::problem("Archived workers are not replayed."))));
+        }
+        if name == GO {
+            return self.go(question);
+        }
+        if [HEAD_PATH, INSIDE_PATH].contains(&&*question.target) {
+            return Ok(file(question.target.trim_start_matches('/'), question));
+        }
+        let Some(site) = question.site() else { return Ok(no_url()) };
+        let Some(url) = site.url(&question.target) else { return Ok(no_url()) };
+        self.capture(question, &Asked { time: site.time, form: Form::Replayed, url })
+    }
+
+    /// Leads to the own origin of a capture, at its time.
+    fn go(&self, question: &Question) -> Result<Held, ArchiveFault> {
+        if question.target == "/" {
+            // the start page asks whether the name is resolved
+            return Ok(own(Reply { status: 204, ..Reply::default() }));
+        }
+        let Place::Capture { time, form, url } = address::read(&question.target) else { return Ok(no_url()) };
+        let (Some(url), Some(moment)) = (address::url(url), moment::parse(time)) else { return Ok(no_url()) };
+        let captures = self.captures.captures(&url)?;
+        let exact = nearest(&captures, moment).map(|at| digits(captures[at].time));
+        Ok(own(Reply::found(question.address(exact.as_deref().unwrap_or(time), form, &url))))
     }
 
     /// Answers with all captures of a URL.
@@ -208,19 +274,21 @@ impl Replay {
         Ok(own(reply.with("link", links.field(Some(at)))))
     }
 
-    fn capture(&self, question: &Question, place: Place<'_>) -> Result<Held, ArchiveFault> {
-        let Place::Capture { time, form, url: text } = place else { return Ok(no_url()) };
-        let (Some(url), Some(moment)) = (address::url(text), moment::parse(time)) else { return Ok(no_url()) };
+    fn capture(&self, question: &Question, asked: &Asked<'_>) -> Result<Held, ArchiveFault> {
+        let Asked { time, form, ref url } = *asked;
+        let Some(moment) = moment::parse(time) else { return Ok(no_url()) };
         if question.destination() == Some("document") && form != Form::Stored {
-            let to = format!("{}{}", question.origins.home, address::path(time, form, &url));
+            let to = format!("{}{}", question.origins.home, address::path(time, form, url));
             return Ok(own(Reply::found(to)));
         }
-        let Some((url, captures)) = self.found(question, &url)? else { return self.missing(question, &url) };
+        let Some((url, captures)) = self.found(question, url)? else { return self.missing(question, url) };
         let Some(at) = nearest(&captures, moment) else { return self.missing(question, &url) };
         let links = Links { origin: &question.origins.replay, url: &url, captures: &captures };
         let exact = digits(captures[at].time);
         let is_part = question.destination().is_some_and(|destination| !DOCUMENTS.contains(&destination));
-        if exact != time && !is_part && question.method != "POST" {
+        // pages of one origin stay together, whenever each of them was fetched
+        let may_move = question.site.is_none() && !is_part && question.method != "POST";
+        if exact != time && may_move {
             let to = format!("{}{}", question.origins.replay, address::path(&exact, form, &url));
             return Ok(own(Reply::found(to).with("link", links.field(Some(at)))));
         }
@@ -266,8 +334,13 @@ impl Replay {
         let stated = Stated { content_type, path: own_url.path(), ..Stated::default() };
         let document = Document::of(&stated, &content.body);
         let is_document = wanted.question.destination().is_none_or(|to| DOCUMENTS.contains(&to));
+        let runs = wanted.question.site.is_some() && is_script(wanted.question, content_type);
         let body = match document {
-            Some(document) => wanted.rewritten(&content.body, &own_url, content_type, document),
+            _ if runs => wanted.script(&content.body, &own_url),
+            Some(document) => {
+                let source = Source { url: &own_url, content_type, document };
+                wanted.rewritten(&content.body, &source, capture)
+            }
             None => content.body,
         };
         let shown_type = match document {
@@ -291,7 +364,8 @@ impl Replay {
             return Ok(own(Reply::found(format!("{}{path}", wanted.question.origins.replay))));
         };
         let url = CanonicalUrl::parse(&capture.url).unwrap_or_else(|_| wanted.url.clone());
-        let body = wanted.rewritten(dom.as_bytes(), &url, Some(HTML), Document::Html);
+        let source = Source { url: &url, content_type: Some(HTML), document: Document::Html };
+        let body = wanted.rewritten(dom.as_bytes(), &source, capture);
         Ok(Held { reply: Reply::new(200, HTML, body), policy: Policy::Rendered })
     }
 
@@ -319,14 +393,16 @@ impl Replay {
                 None => return Ok(None),
             }
         } else {
-            (&target, next.map_or_else(|| wanted.time.to_owned(), |next| digits(next.time)))
+            let stays = wanted.question.site.is_some();
+            let moved = next.filter(|_| !stays).map(|next| digits(next.time));
+            (&target, moved.unwrap_or_else(|| wanted.time.to_owned()))
         };
         let fragment = location.split_once('#').map(|(_, fragment)| fragment).filter(|text| is_plain(text));
         let fragment = fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
-        let path = address::path(&time, Form::Replayed, to);
+        let address = wanted.question.address(&time, Form::Replayed, to);
         let reply = Reply { status: capture.status, ..Reply::default() };
         let reply = fields::keep(reply, &content.fields);
-        Ok(Some(reply.with("location", format!("{}{path}{fragment}", wanted.question.origins.replay))))
+        Ok(Some(reply.with("location", format!("{address}{fragment}"))))
     }
 
     /// Says that a URL is not in the archive, and names captures of URLs that are nearly the same.
@@ -338,7 +414,9 @@ impl Replay {
             }
         }
         let links = Links { origin: &question.origins.replay, url, captures: &[] };
-        let page = pages::missing(url.as_str(), &others, &question.origins.replay);
+        let sites = question.origins.sites.as_ref().filter(|_| question.site.is_some());
+        let origin = sites.map_or_else(|| question.origins.replay.clone(), |sites| format!("http://{GO}.{sites}"));
+        let page = pages::missing(url.as_str(), &others, &origin);
         let head_and_page = page.replacen("<meta", &format!("{HEAD}<meta"), 1);
         let reply = Reply::page(404, head_and_page).with("link", links.field(None));
         Ok(own(reply))
@@ -347,15 +425,46 @@ impl Replay {
 
 impl Wanted<'_> {
     /// A document with its links led into the archive, at the time that is asked for.
-    fn rewritten(&self, body: &[u8], url: &CanonicalUrl, content_type: Option<&str>, document: Document) -> Vec<u8> {
-        let origin = &self.question.origins.replay;
+    fn rewritten(&self, body: &[u8], source: &Source<'_>, capture: &Capture) -> Vec<u8> {
         let mut lead = |target: &Target<'_>| {
             let is_led = target.purpose != Purpose::Canonical;
-            is_led.then(|| format!("{origin}{}", address::path(self.time, Form::Replayed, target.url)))
+            is_led.then(|| self.question.address(self.time, Form::Replayed, target.url))
         };
-        let options = Options { removes_crossorigin: true, first: HEAD, ..Options::default() };
-        rewrite(body, &Source { url, content_type, document }, options, &mut lead).into_owned()
+        let is_at_site = self.question.site.is_some();
+        let head = format!("<script src=\"{HEAD_PATH}\" data-time=\"{}\"></script>", digits(capture.time));
+        let first = if is_at_site { &head } else { HEAD };
+        let options = Options {
+            removes_crossorigin: true,
+            keeps_relative: is_at_site,
+            rewrites_scripts: is_at_site && self.form == Form::Replayed,
+            first,
+            ..Options::default()
+        };
+        rewrite(body, source, options, &mut lead).into_owned()
     }
+}
+
+impl Wanted<'_> {
+    /// A script for an origin of its own.
+    fn script(&self, body: &[u8], url: &CanonicalUrl) -> Vec<u8> {
+        let mut lead = |module: &str| {
+            let is_absolute = ["http://", "https://", "//"].iter().any(|start| module.starts_with(start));
+            let target = url.join(module).ok().filter(|_| is_absolute)?;
+            Some(self.question.address(self.time, Form::Replayed, &target))
+        };
+        let mut script = rewrite_script(body, &mut lead).into_owned();
+        if matches!(self.question.destination(), Some("worker" | "sharedworker")) {
+            script.splice(0..0, WORKER_HEAD.bytes());
+        }
+        script
+    }
+}
+
+/// True for an answer that a browser runs.
+fn is_script(question: &Question, content_type: Option<&str>) -> bool {
+    let runs = ["script", "worker", "sharedworker", "audioworklet", "paintworklet"];
+    let is_run = question.destination().is_some_and(|to| runs.contains(&to));
+    is_run || mime::essence(content_type).ends_with("javascript")
 }
 
 /// A capture as it is stored. A browser that makes a document of it shows it as text: it is not rewritten.
@@ -393,9 +502,16 @@ fn file(name: &str, question: &Question) -> Held {
     own(match name {
         "replay-worker.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/worker.js")),
         // frames in a sandbox load it, too
-        "replay-head.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/head.js"))
-            .with("cross-origin-resource-policy", "cross-origin"),
-        "replay-start.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/start.js")),
+        "replay-head.js" => {
+            let reply = Reply::new(200, JAVASCRIPT, include_str!("assets/head.js"));
+            let is_at_site = question.site.is_some();
+            if is_at_site { reply } else { reply.with("cross-origin-resource-policy", "cross-origin") }
+        }
+        "replay-start.js" => {
+            let go = question.origins.sites.as_ref().map(|sites| format!("http://{GO}.{sites}")).unwrap_or_default();
+            Reply::new(200, JAVASCRIPT, include_str!("assets/start.js").replace("@GO@", &go))
+        }
+        "replay-inside.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/inside.js")),
         "replay-start" => Reply::page(200, include_str!("assets/start.html").to_owned()),
         "" if question.destination() == Some("document") => Reply::found(format!("{}/", question.origins.home)),
         _ => Reply::page(404, pages::problem("No archived page is at this path.")),

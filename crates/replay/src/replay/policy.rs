@@ -5,7 +5,7 @@
 //! inherit the policy without being controlled, and reach the network. So URLs of other origins are led here by the
 //! head script, before they are asked for.
 
-use super::message::{Origins, Reply};
+use super::message::{Question, Reply};
 
 /// The rights of a reply in a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,24 +23,29 @@ pub(super) enum Policy {
 }
 
 impl Policy {
-    fn text(self, origins: &Origins) -> String {
-        let Origins { home, replay } = origins;
+    fn text(self, question: &Question) -> String {
+        let (home, frames) = (&question.origins.home, question.origins.frame_sources());
+        let sites = question.origins.sites.as_ref().map(|sites| format!(" http://*.{sites}")).unwrap_or_default();
+        // the home page may have been opened by another name of this machine
+        let port = home.rsplit_once(':').map_or("", |(_, port)| port);
+        let homes = if sites.is_empty() { home.clone() } else { format!("{home} http://localhost:{port}{sites}") };
+        let own = if question.site.is_some() { format!("'self'{sites}") } else { "'self'".to_owned() };
         let archived = |scripts: &str| {
             format!(
-                "default-src 'self' data: blob: 'unsafe-inline'; script-src {scripts}; frame-src 'self' data: blob:; \
-                 worker-src 'self' data: blob:; form-action 'self'; base-uri 'self'; frame-ancestors 'self' {home}"
+                "default-src {own} data: blob: 'unsafe-inline'; script-src {scripts}; frame-src {own} data: blob:; \
+                 worker-src {own} data: blob:; form-action {own}; base-uri {own}; frame-ancestors 'self' {homes}"
             )
         };
         match self {
-            Policy::Replayed => archived("'self' data: blob: 'unsafe-inline' 'unsafe-eval'"),
+            Policy::Replayed => archived(&format!("{own} data: blob: 'unsafe-inline' 'unsafe-eval'")),
             Policy::Rendered => archived("'none'"),
             Policy::Stored => "sandbox; default-src 'none'; base-uri 'none'; form-action 'none'".to_owned(),
             Policy::Own => format!(
                 "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; worker-src 'self'; \
-                 connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self' {home}"
+                 connect-src 'self'{sites}; base-uri 'none'; form-action 'none'; frame-ancestors 'self' {homes}"
             ),
             Policy::Home => format!(
-                "default-src 'none'; script-src 'self'; style-src 'self'; frame-src {replay}; base-uri 'none'; \
+                "default-src 'none'; script-src 'self'; style-src 'self'; frame-src {frames}; base-uri 'none'; \
                  form-action 'self'; frame-ancestors 'none'"
             ),
         }
@@ -60,12 +65,27 @@ const ALWAYS: [(&str, &str); 5] = [
     ),
 ];
 
-/// Puts the fields of a policy into a reply.
-pub(super) fn hold(reply: Reply, policy: Policy, origins: &Origins) -> Reply {
-    let mut reply = reply.with("content-security-policy", policy.text(origins));
+/// Fields of replies at origins of archived origins, whose names only archived pages know: they may ask each other.
+const BETWEEN: [(&str, &str); 3] = [
+    ("cross-origin-resource-policy", "cross-origin"),
+    ("referrer-policy", "strict-origin-when-cross-origin"),
+    // pages may relax `document.domain`
+    ("origin-agent-cluster", "?0"),
+];
+
+/// Puts the fields of a policy into the reply to a question.
+pub(super) fn hold(reply: Reply, policy: Policy, question: &Question) -> Reply {
+    let mut reply = reply.with("content-security-policy", policy.text(question));
     // what is archived is read as its own server had it read
     if matches!(policy, Policy::Own | Policy::Home) {
         reply = reply.with("x-content-type-options", "nosniff");
+    }
+    if question.site.is_some() {
+        reply = BETWEEN.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value));
+        if let Some(origin) = question.field("origin") {
+            let credentials = "access-control-allow-credentials";
+            reply = reply.with("access-control-allow-origin", origin).with(credentials, "true");
+        }
     }
     let put = |reply: Reply, (name, value)| if reply.field(name).is_some() { reply } else { reply.with(name, value) };
     ALWAYS.into_iter().fold(reply, put)

@@ -82,7 +82,8 @@ fn question(method: &str, target: &str, fields: &[(&str, &str)], body: &str) -> 
         target: target.to_owned(),
         fields: fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         body: body.as_bytes().to_vec(),
-        origins: Origins { home: "http://h:1".to_owned(), replay: "http://r:2".to_owned() },
+        origins: Origins { home: "http://h:1".to_owned(), replay: "http://r:2".to_owned(), sites: None },
+        site: None,
     }
 }
 
@@ -352,4 +353,51 @@ fn the_home_page_frames_the_replay_origin_alone_and_shows_captures_by_month() {
     assert!(policy.contains("frame-src http://r:2;") && policy.starts_with("default-src 'none'"), "{policy}");
     assert_eq!(ask("/nothing").status, 404);
     assert_eq!(home().answer(&question("POST", "/", &[], "")).status, 405);
+}
+
+/// A question to the origin that `name` has of its own.
+fn question_at(name: &str, target: &str, fields: &[(&str, &str)]) -> Question {
+    let asked = question("GET", target, fields, "");
+    let origins = Origins { sites: Some("token.localhost:2".to_owned()), ..asked.origins.clone() };
+    Question { origins, site: Some(name.to_owned()), ..asked }
+}
+
+#[test]
+fn an_archived_origin_has_an_origin_of_its_own_with_the_paths_that_it_had() {
+    let memory = || {
+        let mut memory = Memory::default();
+        let body = "<base href=/b/><a href=x>a</a><img src=http://b.example/i>\
+                    <script>location.host;import('//b.example/m')</script>";
+        memory.page("http://a.example/p", body);
+        memory.store("http://a.example/r", YEAR, 302, &[("Location", "https://b.example/")], "");
+        memory.store("http://a.example/s.js", YEAR, 200, &[("Content-Type", "text/javascript")], "top");
+        memory
+    };
+    let ask = |target: &str, fields: &[(&str, &str)]| memory().put(&question_at("a.example.http.1972", target, fields));
+    let page = ask("/p", &[("sec-fetch-dest", "iframe"), ("origin", "null")]);
+    let site = |host: &str| format!("http://{host}.1972.token.localhost:2");
+    let (own, other) = (site("a.example.http"), site("b.example.http"));
+    let head = format!("<script src=\"/replay-head.js\" data-time=\"{T}\"></script>");
+    let body = format!(
+        "{head}<base href=\"{own}/b/\"><a href=x>a</a><img src=\"{other}/i\">\
+         <script>replayLocation.host;import('{other}/m')</script>"
+    );
+    assert_eq!((page.status, String::from_utf8(page.body.clone()).unwrap()), (200, body));
+    let policy = page.field("content-security-policy").unwrap();
+    assert!(
+        policy.starts_with("default-src 'self' http://*.token.localhost:2 data: blob: 'unsafe-inline'; "),
+        "{policy}"
+    );
+    assert_eq!(page.field("access-control-allow-origin"), Some("null"));
+    let led = ask("/r", &[]);
+    assert_eq!((led.status, led.field("location")), (302, Some(&*(site("b.example.https") + "/"))));
+    assert_eq!(ask("/s.js", &[("sec-fetch-dest", "script")]).body, b"replayTop");
+    assert!(ask("/s.js", &[("sec-fetch-dest", "worker")]).body.ends_with(b"catch{}replayTop"));
+    assert_eq!(ask("/s.js", &[("service-worker", "script")]).status, 403);
+    assert_eq!(ask("/none", &[]).status, 404);
+    let opened = ask("/p", &[("sec-fetch-dest", "document")]);
+    assert_eq!(opened.field("location"), Some("http://h:1/1972/http://a.example/p"));
+    let go = |target: &str| memory().put(&question_at("go", target, &[])).field("location").map(str::to_owned);
+    assert_eq!(go("/1980/http://a.example/p"), Some(format!("http://a.example.http.{T}.token.localhost:2/p")));
+    assert_eq!(go("/x"), None);
 }

@@ -10,11 +10,13 @@
 //! - Bytes that need no change stay as they are, also where they mean nothing. The encoding stays.
 //! - A `<base>` counts for resolving and loses its address. Digests of sheets and scripts, content security policies
 //!   and hints to connect to servers are removed.
-//! - Scripts and import maps are not rewritten, nor are linked data and the parts of applets.
+//! - Scripts and import maps are rewritten if [`Options::rewrites_scripts`] says so; linked data and the parts of
+//!   applets are not.
 //!
 //! Takes time linear in the document, and memory for its places.
 
 mod encoding;
+mod script;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +30,7 @@ use crate::web::html::places::{Place, Placed, Places, places};
 use crate::web::html::syntax::{Syntax, lazy_syntax, urls_in};
 use crate::web::html::{Document, Resolver};
 use crate::web::references::push_value;
+use crate::web::tags::{Attribute, Tags};
 use crate::web::url::CanonicalUrl;
 
 pub use crate::web::html::places::Purpose;
@@ -43,15 +46,25 @@ pub struct Source<'a> {
     pub document: Document,
 }
 
+/// Returns a script that runs at another origin, whose absolute URLs of modules lead elsewhere; see `script`.
+pub fn rewrite_script<'a>(body: &'a [u8], lead: &mut dyn FnMut(&str) -> Option<String>) -> Cow<'a, [u8]> {
+    let edits = script::edits(body, lead);
+    if edits.is_empty() { Cow::Borrowed(body) } else { Cow::Owned(spliced(body, &edits)) }
+}
+
 /// Changes besides those of URLs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct Options<'a> {
     /// Removes `crossorigin` attributes: files have no origin that a browser would accept.
     pub removes_crossorigin: bool,
     /// Writes the encoding into the document, unless it is there: no Content-Type will say it.
     pub declares_encoding: bool,
     /// Markup in ASCII that is put before every element of a page but `html` and `head`.
-    pub first: &'static str,
+    pub first: &'a str,
+    /// Leaves references without a host as they are, and leads the base: the page is shown at the path that it had.
+    pub keeps_relative: bool,
+    /// Rewrites the scripts in the page, as [`rewrite_script`] does.
+    pub rewrites_scripts: bool,
 }
 
 /// A URL in a document.
@@ -68,7 +81,7 @@ pub type Lead<'a> = dyn FnMut(&Target<'_>) -> Option<String> + 'a;
 
 /// Returns a document, whose `body` is without content coding, with its URLs led elsewhere; as it is, where nothing
 /// changes or it is of a kind that is not rewritten.
-pub fn rewrite<'a>(body: &'a [u8], source: &Source<'_>, options: Options, lead: &mut Lead<'_>) -> Cow<'a, [u8]> {
+pub fn rewrite<'a>(body: &'a [u8], source: &Source<'_>, options: Options<'_>, lead: &mut Lead<'_>) -> Cow<'a, [u8]> {
     let Source { url, content_type, document } = *source;
     let encoding = document.encoding(body, content_type);
     // the tokenizers need bytes in which `<` is `<`
@@ -83,7 +96,9 @@ pub fn rewrite<'a>(body: &'a [u8], source: &Source<'_>, options: Options, lead: 
     };
     let base = found.base.map(|base| value_of(base, written));
     let Some(resolver) = Resolver::new(url, base.as_deref(), encoding) else { return Cow::Borrowed(body) };
-    let mut rewriter = Rewriter { page: url, has_base: base.is_some(), resolver, encoding: written, options, lead };
+    let kept_base = base.as_ref().filter(|_| options.keeps_relative).and_then(|base| url.join(base).ok());
+    let has_base = base.is_some();
+    let mut rewriter = Rewriter { page: url, has_base, resolver, encoding: written, options, base: kept_base, lead };
     let mut edits = match document {
         Document::Css => rewriter.whole_sheet(&text),
         _ => rewriter.edits(&text, &found.entries),
@@ -95,6 +110,9 @@ pub fn rewrite<'a>(body: &'a [u8], source: &Source<'_>, options: Options, lead: 
     }
     if matches!(document, Document::Html | Document::Xhtml) && !options.first.is_empty() {
         edits.push(Edit { range: found.start..found.start, text: options.first.into() });
+    }
+    if options.rewrites_scripts && matches!(document, Document::Html | Document::Xhtml) {
+        edits.extend(rewriter.scripts(&text, is_xml));
     }
     let has_mark = options.declares_encoding && encoding::needs_mark(body, encoding);
     if edits.is_empty() && !has_mark {
@@ -119,7 +137,9 @@ struct Rewriter<'a, 'b> {
     resolver: Resolver,
     /// The encoding of the bytes that are read and written.
     encoding: &'static Encoding,
-    options: Options,
+    options: Options<'a>,
+    /// The base that is led, until its place has come.
+    base: Option<CanonicalUrl>,
     lead: &'a mut Lead<'b>,
 }
 
@@ -139,11 +159,56 @@ impl Rewriter<'_, '_> {
                 Place::Sheet { text, has_references } => self.sheet(text, has_references)?,
                 Place::CrossOrigin if !self.options.removes_crossorigin => return None,
                 Place::Tag => Vec::new(),
+                Place::Base if self.base.is_some() => self.led_base()?,
                 Place::Base | Place::Integrity | Place::CrossOrigin => without_attribute(page, &placed.range),
             };
             Some(Edit { range: placed.range.clone(), text })
         };
         found.iter().filter_map(edit).collect()
+    }
+
+    /// The edits of the scripts in a page, and of import maps.
+    fn scripts(&mut self, page: &[u8], is_xml: bool) -> Vec<Edit> {
+        let mut tags = if is_xml { Tags::new_xhtml(page) } else { Tags::new(page) };
+        let mut edits = Vec::new();
+        while let Some(tag) = tags.next_tag() {
+            let is_script = tag.is_start && tag.name.eq_ignore_ascii_case(b"script");
+            let mut kind = None;
+            let takes = |attribute: Attribute<'_>| {
+                if kind.is_none() && attribute.name.eq_ignore_ascii_case(b"type") {
+                    kind = Some(attribute.value.to_ascii_lowercase());
+                }
+            };
+            if !tag.is_start || !tags.attributes(takes) || !is_script {
+                continue;
+            }
+            let (raw, kind) = (tags.raw(), kind.unwrap_or_default());
+            let from = tags.position() - raw.len();
+            let mut lead = |url: &str| self.module(url);
+            let found = match kind.trim_ascii() {
+                b"importmap" => script::strings(raw, &mut lead),
+                b"" | b"module" => script::edits(raw, &mut lead),
+                kind if kind.ends_with(b"javascript") => script::edits(raw, &mut lead),
+                _ => continue,
+            };
+            let moved = |edit: Edit| Edit { range: edit.range.start + from..edit.range.end + from, ..edit };
+            edits.extend(found.into_iter().map(moved));
+        }
+        edits
+    }
+
+    /// Says where the absolute URL of a module leads.
+    fn module(&mut self, url: &str) -> Option<String> {
+        let is_absolute = is_absolute(url) || url.starts_with("//");
+        let target = self.page.join(url).ok().filter(|_| is_absolute)?;
+        (self.lead)(&Target { url: &target, purpose: Purpose::Part })
+    }
+
+    /// The attribute of the base, which leads where it led; a second one has none.
+    fn led_base(&mut self) -> Option<Vec<u8>> {
+        let url = self.base.take()?;
+        let new = (self.lead)(&Target { url: &url, purpose: Purpose::Page })?;
+        Some(format!("href=\"{}\"", escaped(&new)).into_bytes())
     }
 
     /// Returns the new value of an attribute, if that is another one.
@@ -225,6 +290,9 @@ impl Rewriter<'_, '_> {
     /// Returns where a reference is to lead, if it has to be written in another way than it is.
     fn url(&mut self, reference: &str, purpose: Purpose) -> Option<String> {
         let trimmed = reference.trim_matches(|c: char| c <= ' ');
+        if self.options.keeps_relative && !is_absolute(trimmed) && !trimmed.starts_with("//") {
+            return None;
+        }
         let is_within = trimmed.is_empty() || trimmed.starts_with('#');
         // a drawing that a page has within itself stays there, whatever the base
         if is_within && !(self.has_base && purpose.is_link()) {

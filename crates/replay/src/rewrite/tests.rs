@@ -9,7 +9,13 @@ use crate::web::url::KeyMaker;
 use crawler_web::fingerprint::Fingerprinter;
 
 const PAGE: &str = "https://a.example/d/p.html";
-const ALL: Options = Options { removes_crossorigin: true, declares_encoding: true, first: "" };
+const ALL: Options<'_> = Options {
+    removes_crossorigin: true,
+    declares_encoding: true,
+    first: "",
+    keeps_relative: false,
+    rewrites_scripts: false,
+};
 
 fn url(text: &str) -> CanonicalUrl {
     CanonicalUrl::parse(text).unwrap()

@@ -4,41 +4,51 @@
   "use strict";
   const PATH = /^\/(\d{1,14})(id_|rd_)?\/(.*)$/s;
   const OWN = /^\/(replay-[a-z.]+|timegate\/|timemap\/)/;
+  // an archived origin that has an origin of its own: its host, scheme, port, time, and what is behind
+  const SITE = /^(.+)\.(https?)(?:-(\d+))?\.(\d{1,14})\.(\w+\.localhost:\d+)$/;
   // a frame without a document of its own is a part of the page around it
   const isInner = location.protocol === "about:";
-  const { origin, pathname, search } = isInner ? new URL(document.baseURI) : location;
-  const here = PATH.exec(pathname + search);
+  const own = isInner ? new URL(document.baseURI) : location;
+  const { origin, pathname, search } = own;
+  const site = SITE.exec(own.host);
+  const here = site ? [] : PATH.exec(pathname + search);
   if (!here) return;
-  const [, time, , page] = here;
+  const time = site ? site[4] : here[1];
+  const page = site ? undefined : here[3];
   const isOuter = parent !== window && parent === top && !isInner;
   let workers;
   try {
     workers = navigator.serviceWorker;
     // a reload past the worker comes back with it, once
     const tried = sessionStorage.getItem("replay-tried");
-    if (isOuter && workers && !workers.controller && !tried) {
+    if (isOuter && !site && workers && !workers.controller && !tried) {
       sessionStorage.setItem("replay-tried", "1");
       window.stop();
       location.replace(`/replay-start#${pathname}${search}`);
       return;
     }
-    if (isOuter) sessionStorage.removeItem("replay-tried");
+    if (isOuter && !site) sessionStorage.removeItem("replay-tried");
   } catch {
     // a frame in a sandbox has neither
   }
-  if (isOuter) parent.postMessage({ path: pathname + search }, "*");
 
+  const siteOf = ({ protocol, hostname, port }) => {
+    const name = hostname.startsWith("[") ? `ip6-${hostname.slice(1, -1).replaceAll(":", "-")}` : hostname;
+    return `http://${name}.${protocol.slice(0, -1)}${port && `-${port}`}.${time}.${site[5]}`;
+  };
+  const baseOf = Object.getOwnPropertyDescriptor(Node.prototype, "baseURI").get;
   // The address in the archive of what a reference of the page means.
   const map = (reference) => {
     const text = String(reference);
     let url;
     try {
-      url = new URL(text, document.baseURI);
+      url = new URL(text, baseOf.call(document));
     } catch {
       return text;
     }
     if (url.protocol !== "http:" && url.protocol !== "https:") return text;
     const rest = url.pathname + url.search;
+    if (site) return url.host.endsWith(site[5]) ? text : siteOf(url) + rest + url.hash;
     if (url.origin !== origin) return `${origin}/${time}/${url.href}`;
     if (PATH.test(rest) || OWN.test(rest)) return text;
     try {
@@ -49,9 +59,21 @@
   };
   // The URL that an address in the archive stands for.
   const unmap = (text) => {
-    const found = typeof text === "string" && text.startsWith(`${origin}/`) && PATH.exec(text.slice(origin.length));
-    return found ? found[3] : text;
+    if (typeof text !== "string") return text;
+    if (!site) {
+      const found = text.startsWith(`${origin}/`) && PATH.exec(text.slice(origin.length));
+      return found ? found[3] : text;
+    }
+    const [, host, rest] = /^http:\/\/([^/]+)(.*)$/s.exec(text) ?? [];
+    const found = host?.endsWith(site[5]) && SITE.exec(host);
+    if (!found) return text;
+    const name = found[1].startsWith("ip6-") ? `[${found[1].slice(4).replaceAll("-", ":")}]` : found[1];
+    return `${found[2]}://${name}${found[3] ? `:${found[3]}` : ""}${rest}`;
   };
+  if (isOuter) {
+    const exact = document.currentScript?.dataset.time ?? time;
+    parent.postMessage({ path: site ? `/${exact}/${unmap(own.href)}` : pathname + search }, "*");
+  }
   const mapSet = (text) =>
     String(text).replace(/(^|,\s*)([^\s,]\S*)/g, (_, before, url) => {
       const comma = url.endsWith(",") ? "," : "";
@@ -119,7 +141,7 @@
     if (!own) return;
     define(window, name, class extends own {
       constructor(url, ...rest) {
-        super(map(url), ...rest);
+        super(name === "EventSource" ? map(url) : started(url, rest[0]), ...rest);
       }
     });
   };
@@ -133,6 +155,23 @@
   wrap(window, "fetch", ([input, ...rest]) => [asked(input), ...rest]);
   wrap(XMLHttpRequest.prototype, "open", ([method, url, ...rest]) => [method, map(url), ...rest]);
   for (const name of ["EventSource", "Worker", "SharedWorker"]) wrapConstructor(name);
+  // a worker out of a blob begins as those of the archive do
+  const blobs = new Map();
+  const { createObjectURL, revokeObjectURL } = URL;
+  const started = (url, options) => {
+    const blob = site && options?.type !== "module" && blobs.get(String(url));
+    if (!blob) return map(url);
+    return createObjectURL(new Blob([`importScripts("${origin}/replay-inside.js");`, blob], { type: blob.type }));
+  };
+  define(URL, "createObjectURL", (object) => {
+    const url = createObjectURL.call(URL, object);
+    if (object instanceof Blob) blobs.set(url, object);
+    return url;
+  });
+  define(URL, "revokeObjectURL", (url) => {
+    blobs.delete(String(url));
+    revokeObjectURL.call(URL, url);
+  });
   for (const [name, property] of [
     ["Image", "src"], ["Script", "src"], ["IFrame", "src"], ["Frame", "src"], ["Media", "src"], ["Source", "src"],
     ["Embed", "src"], ["Input", "src"], ["Track", "src"], ["Link", "href"], ["Object", "data"], ["Video", "poster"],
@@ -178,6 +217,114 @@
   }
   new MutationObserver(cover).observe(document, { childList: true, subtree: true });
 
+  // what the page is told about itself and others
+  const wrapGetter = (prototype, name, read) => {
+    const property = prototype && Object.getOwnPropertyDescriptor(prototype, name);
+    if (!property?.get) return;
+    Object.defineProperty(prototype, name, {
+      ...property,
+      get() {
+        return read(property.get.call(this), this);
+      },
+    });
+  };
+  wrapGetter(Response.prototype, "url", unmap);
+  wrapGetter(XMLHttpRequest.prototype, "responseURL", unmap);
+  for (const name of ["URL", "documentURI", "referrer"]) wrapGetter(Document.prototype, name, unmap);
+  wrapGetter(Node.prototype, "baseURI", unmap);
+  let reach = (other) => other;
+  if (site) {
+    const isSame = unmap(`${origin}/`);
+    wrapGetter(MessageEvent.prototype, "origin", (from) => unmap(`${from}/`).replace(/\/$/, ""));
+    Object.defineProperty(window, "origin", { value: isSame.slice(0, -1), writable: true, configurable: true });
+    for (const element of [HTMLAnchorElement, HTMLAreaElement]) {
+      const { get } = Object.getOwnPropertyDescriptor(element.prototype, "href");
+      for (const name of ["href", "origin", "protocol", "host", "hostname", "port"]) {
+        wrapGetter(element.prototype, name, (value, link) => {
+          const to = get.call(link);
+          return SITE.test(to.split("/")[2]) ? new URL(unmap(to))[name] : value;
+        });
+      }
+    }
+    wrapGetter(Document.prototype, "domain", (name) => SITE.exec(`${name}:${location.port}`)?.[1] ?? name);
+    const domain = Object.getOwnPropertyDescriptor(Document.prototype, "domain");
+    const behind = site[0].slice(site[1].length).replace(/:\d+$/, "");
+    Object.defineProperty(Document.prototype, "domain", {
+      ...domain,
+      set(name) {
+        domain.set.call(this, name + behind);
+      },
+    });
+    const getAttribute = Element.prototype.getAttribute;
+    define(Element.prototype, "getAttribute", function (name) {
+      return unmap(getAttribute.call(this, name));
+    });
+    // messages to an archived origin go to the origin that it has here
+    const target = (to) => (/^https?:/.test(to) ? new URL(map(to)).origin : to);
+    const post = window.postMessage;
+    const posted = (to) => (typeof to === "string" ? target(to) : to && "targetOrigin" in to
+      ? { ...to, targetOrigin: target(to.targetOrigin) } : to);
+    define(window, "postMessage", (message, to, ...rest) => post.call(window, message, posted(to), ...rest));
+    const known = new WeakMap();
+    reach = (other) => {
+      try {
+        if (!other || other.document) return other;
+      } catch {
+        // of another origin
+      }
+      if (!known.has(other)) {
+        const say = (message, to, ...rest) => other.postMessage(message, posted(to), ...rest);
+        known.set(other, new Proxy(other, {
+          get: (_, name) => (name === "postMessage" ? say : other[name === "replayLocation" ? "location" : name]),
+          set: (_, name, value) => {
+            if (/^(replayL|l)ocation$/.test(name)) other.location = map(value);
+            else other[name] = value;
+            return true;
+          },
+        }));
+      }
+      return known.get(other);
+    };
+    for (const name of ["IFrame", "Frame"]) wrapGetter(window[`HTML${name}Element`]?.prototype, "contentWindow", reach);
+    wrapGetter(MessageEvent.prototype, "source", reach);
+  }
+
+  // What rewritten scripts have for `location`: the URL that the page had. Members of this name that are not those of a
+  // window or a document are what they were.
+  if (site) {
+    const real = location;
+    const url = () => new URL(unmap(real.href));
+    const shown = Object.create(Location.prototype);
+    const accessor = (name, set) =>
+      Object.defineProperty(shown, name, { get: () => url()[name], set, enumerable: true });
+    accessor("origin");
+    accessor("href", (to) => (real.href = map(to)));
+    for (const name of ["pathname", "search", "hash"]) accessor(name, (value) => (real[name] = value));
+    for (const name of ["protocol", "host", "hostname", "port"]) {
+      accessor(name, (value) => (real.href = map(Object.assign(url(), { [name]: value }).href)));
+    }
+    for (const name of ["assign", "replace"]) define(shown, name, (to) => real[name](map(to)));
+    define(shown, "reload", () => real.reload());
+    for (const name of ["toString", "valueOf"]) define(shown, name, () => url().href);
+    const isPlace = (object) => object === window || object === document;
+    Object.defineProperty(Object.prototype, "replayLocation", {
+      configurable: true,
+      get() {
+        return isPlace(this) ? shown : this.location;
+      },
+      set(to) {
+        if (isPlace(this)) real.href = map(to);
+        else this.location = to;
+      },
+    });
+    define(window, "replayLead", map);
+    let outermost = window;
+    while (outermost.parent !== top && outermost.parent !== outermost) outermost = outermost.parent;
+    const around = isOuter ? window : reach(parent);
+    Object.defineProperty(window, "parent", { get: () => around, configurable: true });
+    Object.defineProperty(window, "replayTop", { value: reach(outermost), writable: true, configurable: true });
+  }
+
   // where the page goes
   window.navigation?.addEventListener("navigate", (event) => {
     const to = map(event.destination.url);
@@ -194,11 +341,12 @@
     return null;
   });
   const stay = (element) => {
-    if (/^_(blank|top|parent)$/i.test(element.target)) element.target = "_self";
+    const target = element.target || document.querySelector("base[target]")?.target;
+    if (/^_(blank|top|parent)$/i.test(target)) element.target = "_self";
   };
   const lead = (form) => {
     stay(form);
-    form.setAttribute("action", map(form.getAttribute("action") ?? document.baseURI));
+    form.setAttribute("action", map(form.getAttribute("action") ?? baseOf.call(document)));
   };
   wrap(HTMLFormElement.prototype, "submit", function () {
     lead(this);

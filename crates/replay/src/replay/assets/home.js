@@ -4,7 +4,8 @@ const PATH = /^\/(\d{14})(rd_)?\/(.+)$/s;
 const frame = document.getElementById("replay");
 
 addEventListener("message", (event) => {
-  if (event.source !== frame.contentWindow || event.origin !== frame.dataset.origin) return;
+  const isArchived = event.origin === frame.dataset.origin || /^http:\/\/[^/]+\.localhost:\d+$/.test(event.origin);
+  if (event.source !== frame.contentWindow || !isArchived) return;
   const found = typeof event.data?.path === "string" && PATH.exec(event.data.path);
   if (!found) return;
   const [path, time, letters = "", url] = found;
