@@ -1,6 +1,9 @@
 //! The archive of a crawl served by the real binary: captures by time, Memento, a crawl that goes on meanwhile, and who
 //! may ask.
 
+pub mod proxy;
+pub mod site;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -17,6 +20,10 @@ pub struct Served {
     pub home: String,
     /// Address of archived pages.
     pub replay: String,
+    /// Address of the proxy, if there is one.
+    pub proxy: String,
+    /// The digest of its authority's key.
+    pub pin: String,
 }
 
 /// An answer; the names of its fields in lower case.
@@ -40,21 +47,38 @@ impl Answer {
 impl Served {
     /// Serves the archive of a crawl.
     pub fn of(crawl: &Crawl) -> Served {
+        Served::with(crawl, &[])
+    }
+
+    /// The same with these options.
+    pub fn with(crawl: &Crawl, options: &[&str]) -> Served {
+        Served::by(&[], crawl, options)
+    }
+
+    /// The same by a program that runs what is behind its arguments.
+    pub fn by(program: &[&str], crawl: &Crawl, options: &[&str]) -> Served {
         // crawler serve --dir DIR --address ADDRESS --replay ADDRESS
-        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
-        command.args(["serve", "--address", "127.0.0.1:0", "--replay", "127.0.0.1:0", "--dir"]);
-        command.arg(crawl.path("crawl")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let line = [program, &[env!("CARGO_BIN_EXE_crawler")]].concat();
+        let mut command = Command::new(line[0]);
+        command.args(&line[1..]).args(["serve", "--address", "127.0.0.1:0", "--replay", "127.0.0.1:0", "--dir"]);
+        command.arg(crawl.path("crawl")).args(options).current_dir(crawl.dir.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut address = |before: &str| {
             let line = said.next().unwrap().unwrap();
             let rest = line.strip_prefix(before).unwrap_or_else(|| panic!("{line}"));
-            rest.trim_end_matches('/').to_owned()
+            rest.split('/').next().unwrap().to_owned()
         };
         let home = address("The archive is at http://");
         let replay = address("Its pages are at http://");
+        let (mut proxy, mut pin) = (String::new(), String::new());
+        if options.contains(&"--proxy") {
+            proxy = address("Its proxy is at http://");
+            pin = said.next().unwrap().unwrap().rsplit_once('=').unwrap().1.to_owned();
+        }
         std::thread::spawn(move || said.for_each(drop));
-        Served { child, home, replay }
+        Served { child, home, replay, proxy, pin }
     }
 
     /// Asks at an address.
