@@ -75,7 +75,7 @@ impl Served {
         let (mut proxy, mut pin) = (String::new(), String::new());
         if options.contains(&"--proxy") {
             proxy = address("Its proxy is at http://");
-            pin = said.next().unwrap().unwrap().rsplit_once('=').unwrap().1.to_owned();
+            pin = said.next().unwrap().unwrap().split_once("spki-list=").unwrap().1.to_owned();
         }
         std::thread::spawn(move || said.for_each(drop));
         Served { child, home, replay, proxy, pin }
