@@ -2,12 +2,14 @@
 //! of them leaves.
 
 use std::net::{TcpListener, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::chromium::{self, Browser};
 use crate::serve::Served;
 use crate::serve::proxy::{Gone, gone};
 use crate::serve::site::File;
+use crate::site::PATIENCE;
+use serde_json::json;
 
 /// Time for which a browser may do what it does by itself before listeners are looked at.
 const AFTERWARDS: Duration = Duration::from_secs(5);
@@ -98,6 +100,10 @@ fn nothing_of_a_page_leaves_by_way_of_the_proxy_or_around_it() {
     let there = tcp.local_addr().unwrap().port().to_string();
     let packets = udp.local_addr().unwrap().port().to_string();
     let page = include_str!("replay.html").replace("@TCP@", &there).replace("@UDP@", &packets);
+    // it goes only when everything else was tried
+    let at_once = "quietly(() => (top.location = `${to}/toplocation`));";
+    assert!(page.contains(at_once));
+    let page = page.replace(at_once, "");
     let files = |_: u16| vec![File::of("shop.example/", HTML, page.clone())];
     let Gone { crawl, port } = gone(&files, &["https://shop.example:PORT/"], "requisites = \"scope\"");
     let served = Served::with(&crawl, &["--proxy", "127.0.0.1:0"]);
@@ -105,7 +111,14 @@ fn nothing_of_a_page_leaves_by_way_of_the_proxy_or_around_it() {
     let is_quiet = |tcp: &TcpListener, udp: &UdpSocket| tcp.accept().is_err() && udp.recv_from(&mut [0; 2048]).is_err();
     assert!(is_quiet(&tcp, &udp), "the crawl has connected");
     browser.open(&format!("https://shop.example:{port}/"));
-    browser.until("document.getElementById('done')");
+    // at the end it goes away: the proxy answers for where it goes, too
+    let start = Instant::now();
+    let is_over = json!({ "expression": "location.protocol === 'http:'" });
+    let session = browser.session().to_owned();
+    while !browser.try_call("Runtime.evaluate", &is_over, &session).is_ok_and(|got| got["result"]["value"] == true) {
+        assert!(start.elapsed() < PATIENCE, "the page is not over");
+        std::thread::sleep(Duration::from_millis(50));
+    }
     std::thread::sleep(AFTERWARDS);
     assert!(is_quiet(&tcp, &udp), "the browser or the proxy has connected");
 }

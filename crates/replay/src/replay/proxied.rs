@@ -15,9 +15,8 @@ use super::find::{Lead, Next, captures_of, lead};
 use super::message::{Question, Reply};
 use super::{fields, is_plain, moment, range};
 
-/// Fields that every reply has. WebRTC would not pass through a proxy.
-const ALWAYS: [(&str, &str); 3] =
-    [("cache-control", "no-store"), ("x-dns-prefetch-control", "off"), ("content-security-policy", "webrtc 'block'")];
+/// Fields that every reply has.
+const ALWAYS: [(&str, &str); 2] = [("cache-control", "no-store"), ("x-dns-prefetch-control", "off")];
 
 /// The web as the archive has it.
 pub struct Proxied {
