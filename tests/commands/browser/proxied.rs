@@ -1,5 +1,5 @@
-//! The archive in the place of the web, in a real browser: pages work unchanged after their servers are gone, and nothing
-//! of them leaves.
+//! The archive in the place of the web, in a real browser: pages work unchanged after their servers are gone, and
+//! nothing of them leaves.
 
 use std::net::{TcpListener, UdpSocket};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The archive in the place of the web: a browser asks for a URL, and gets its capture, unchanged.
 //!
-//! The browser has this as its proxy, so nothing has to be rewritten, and what is not in the archive is nowhere. Status,
-//! body and fields are those of the server. Fields that bind the browser beyond this page have other names
+//! The browser has this as its proxy, so nothing has to be rewritten, and what is not in the archive is nowhere.
+//! Status, body and fields are those of the server. Fields that bind the browser beyond this page have other names
 //! (`fields::keep_unbound`). The body has no content coding.
 
 use std::sync::Arc;

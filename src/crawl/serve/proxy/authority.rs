@@ -106,7 +106,7 @@ impl Authority {
 /// The key in the file at `path`. It is made if there is none.
 fn key(path: &Path) -> Result<KeyPair, CrawlError> {
     let advice = |problem: String| {
-        CrawlError::Usage(format!("{problem}; remove it for another authority, which browsers have to trust anew"))
+        CrawlError::Usage(format!("{problem}; remove it to get another authority, which browsers do not know yet"))
     };
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(fault)?;

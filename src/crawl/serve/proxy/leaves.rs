@@ -18,7 +18,7 @@ use crate::crawl::CrawlError;
 
 /// Hosts whose certificates are kept.
 pub(super) const HOSTS_MAX: usize = 1_000;
-/// A certificate is made again after this time, long before it ends.
+/// A certificate is replaced after this time, long before it ends.
 const KEPT_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The configurations, by host.
