@@ -6,8 +6,8 @@ use super::message::Reply;
 
 /// Fields that mean the same at another place.
 const KEPT: [&str; 1] = ["content-language"];
-/// Fields that get other names where the archive is in the place of the web: they are about the connection or the coding
-/// of a body, or a browser obeys them when the page is gone.
+/// Fields that get other names where the archive is in the place of the web: they are about the connection or the
+/// coding of a body, or a browser obeys them when the page is gone.
 const BOUND: [&str; 33] = [
     // the connection, and what this server says of the body
     "accept-ranges",
