@@ -24,7 +24,7 @@ use super::{CrawlFn, OpenArchive, run, simulate};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, LogFormat};
 use crate::console::{Console, DEFAULT_ADDRESS, RecentWarnings};
-use crate::crawl::serve::{HOME_ADDRESS, Served};
+use crate::crawl::serve::{HOME_ADDRESS, ServeOptions, Served};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, console, signals};
 use crate::disk::{self, Aside, DirectoryLock, Disk};
 use crate::record::Finish;
@@ -110,7 +110,7 @@ impl DemoArgs {
         }
         self.extract(&*archive)?;
         let page = first_page(&*archive)?.unwrap_or_else(|| web.seeds()[0].clone());
-        let served = Served::open(&self.crawl_dir(), ANY_PORT, ANY_PORT)?;
+        let served = Served::open(&self.crawl_dir(), ServeOptions::at(ANY_PORT, ANY_PORT))?;
         let Some(shown) = served.shown(&page) else {
             say(&format!("\nStep 4: replay a page. {page} is in the archive, and is not shown.\n"))?;
             return Ok(Exit::Internal);

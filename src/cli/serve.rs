@@ -7,8 +7,11 @@ use clap::Args;
 
 use super::exit::Exit;
 use super::{DirArg, run};
-use crate::crawl::serve::{HOME_ADDRESS, REPLAY_ADDRESS, Served};
+use crate::clock::Time;
+use crate::crawl::serve::{HOME_ADDRESS, PROXY_ADDRESS, REPLAY_ADDRESS, ServeOptions, Served, ServedProxy};
 use crate::crawl::signals;
+use crate::replay;
+use crate::report::closing::shell_word;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -23,8 +26,13 @@ Memento (RFC 7089).
 With addresses other than 127.0.0.1 everyone who can connect sees the archive. Browsers run no service workers there: \
 absolute paths that scripts ask for are not found.
 
+With --proxy, a browser that is configured with that address sees the archive in place of the web: the pages \
+unchanged, at their own URLs, over https too, whose certificates are signed by DIR/serve/authority.pem. Use a profile \
+of its own for that, as the printed command does.
+
 Examples:
   crawler serve
+  crawler serve --proxy --time 20261128
   crawler serve --dir news --address 127.0.0.1:9200 --replay 127.0.0.1:9201
 
 Exit codes: 0 ended by Ctrl-C, 2 no crawl directory, or an address is not free.")]
@@ -37,29 +45,61 @@ pub(super) struct ServeArgs {
     /// Address of archived pages: the same IP address, another port
     #[arg(long, value_name = "ADDRESS", default_value = REPLAY_ADDRESS)]
     replay: SocketAddr,
+    /// Be a proxy, too, with this address
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = PROXY_ADDRESS)]
+    proxy: Option<SocketAddr>,
+    /// Time of the captures that the proxy shows, 1 to 14 digits in UTC: the nearest; else the newest
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "proxy")]
+    time: Option<Time>,
+}
+
+/// Reads a time of 1 to 14 digits.
+fn time(text: &str) -> Result<Time, String> {
+    replay::moment(text).ok_or_else(|| "a time has 1 to 14 digits, such as 2026 or 20261128184520".to_owned())
 }
 
 impl ServeArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         run::require_crawl(&self.dir.dir)?;
-        let served = Served::open(&self.dir.dir, self.address, self.replay)?;
+        let served = Served::open(&self.dir.dir, self.options())?;
         tell(&served)?;
         signals::wait_for_interrupt()?;
         Ok(Exit::Done)
+    }
+
+    fn options(&self) -> ServeOptions {
+        ServeOptions { home: self.address, replay: self.replay, proxy: self.proxy, time: self.time }
     }
 }
 
 /// Says where the archive is, and how it ends.
 fn tell(served: &Served) -> anyhow::Result<()> {
     let mut err = io::stderr().lock();
-    writeln!(
-        err,
-        "The archive is at http://{}/\nIts pages are at http://{}/\nCtrl-C closes it.",
-        served.home(),
-        served.replay()
-    )?;
-    if !served.home().ip().is_loopback() {
-        writeln!(err, "Warning: {} is open to others. Anyone who can connect sees the archive.", served.home())?;
+    writeln!(err, "The archive is at http://{}/", served.home())?;
+    writeln!(err, "Its pages are at http://{}/", served.replay())?;
+    if let Some(proxy) = served.proxy() {
+        tell_proxy(proxy, &mut err)?;
+    }
+    writeln!(err, "Ctrl-C closes it.")?;
+    let proxy = served.proxy().map(ServedProxy::address);
+    for address in [Some(served.home()), proxy].into_iter().flatten().filter(|address| !address.ip().is_loopback()) {
+        writeln!(err, "Warning: {address} is open to others. Anyone who can connect sees the archive.")?;
     }
     Ok(err.flush()?)
+}
+
+/// Says how a browser uses the proxy. Those options keep everything else of the browser from the network.
+fn tell_proxy(proxy: &ServedProxy, err: &mut impl Write) -> io::Result<()> {
+    let ServedProxy { certificate, pin, .. } = proxy;
+    let address = proxy.address();
+    let profile = certificate.with_file_name("profile");
+    writeln!(err, "Its proxy is at http://{address}/, its authority {}", shell_word(certificate))?;
+    writeln!(
+        err,
+        "  chromium --user-data-dir={} --proxy-server={address} --proxy-bypass-list='<-loopback>' \
+         --host-resolver-rules='MAP * ~NOTFOUND, EXCLUDE {}' --webrtc-ip-handling-policy=disable_non_proxied_udp \
+         --ignore-certificate-errors-spki-list={pin}",
+        shell_word(&profile),
+        address.ip()
+    )
 }

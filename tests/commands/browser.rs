@@ -12,6 +12,7 @@ mod hostile;
 mod looks;
 mod open;
 mod pictures;
+mod proxied;
 mod rendering;
 mod replay;
 

@@ -1,6 +1,9 @@
 //! The archive of a crawl served by the real binary: captures by time, Memento, a crawl that goes on meanwhile, and who
 //! may ask.
 
+pub mod proxy;
+pub mod site;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -18,6 +21,10 @@ pub struct Served {
     pub home: String,
     /// Address of archived pages.
     pub replay: String,
+    /// Address of the proxy, if there is one.
+    pub proxy: String,
+    /// The digest of its authority's key.
+    pub pin: String,
 }
 
 /// An answer; the names of its fields in lower case.
@@ -41,26 +48,38 @@ impl Answer {
 impl Served {
     /// Serves the archive of a crawl.
     pub fn of(crawl: &Crawl) -> Served {
-        Served::at(&crawl.path("crawl"))
+        Served::with(crawl, &[])
     }
 
-    /// Serves the archive in a crawl directory.
-    pub fn at(dir: &Path) -> Served {
+    /// The same with these options.
+    pub fn with(crawl: &Crawl, options: &[&str]) -> Served {
+        Served::by(&[], &crawl.path("crawl"), options)
+    }
+
+    /// Serves the archive in a crawl directory by a program that runs what is behind its arguments.
+    pub fn by(program: &[&str], dir: &Path, options: &[&str]) -> Served {
         // crawler serve --dir DIR --address ADDRESS --replay ADDRESS
-        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
-        command.args(["serve", "--address", "127.0.0.1:0", "--replay", "127.0.0.1:0", "--dir"]);
-        command.arg(dir).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let line = [program, &[env!("CARGO_BIN_EXE_crawler")]].concat();
+        let mut command = Command::new(line[0]);
+        command.args(&line[1..]).args(["serve", "--address", "127.0.0.1:0", "--replay", "127.0.0.1:0", "--dir"]);
+        command.arg(dir).args(options).current_dir(dir.parent().unwrap());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut address = |before: &str| {
             let line = said.next().unwrap().unwrap();
             let rest = line.strip_prefix(before).unwrap_or_else(|| panic!("{line}"));
-            rest.trim_end_matches('/').to_owned()
+            rest.split('/').next().unwrap().to_owned()
         };
         let home = address("The archive is at http://");
         let replay = address("Its pages are at http://");
+        let (mut proxy, mut pin) = (String::new(), String::new());
+        if options.contains(&"--proxy") {
+            proxy = address("Its proxy is at http://");
+            pin = said.next().unwrap().unwrap().split_once("spki-list=").unwrap().1.to_owned();
+        }
         std::thread::spawn(move || said.for_each(drop));
-        Served { child, home, replay }
+        Served { child, home, replay, proxy, pin }
     }
 
     /// Asks at an address.

@@ -127,7 +127,7 @@ fn n30_the_first_command_of_the_readme_crawls_checks_extracts_and_says_what_to_d
     // the page that it replays is there when the archive is opened
     let step = told.split_once("Step 4: ").unwrap().1;
     let path = step.lines().find_map(|line| line.strip_prefix("    http://127.0.0.1:9160")).unwrap();
-    let served = Served::at(&dir.path().join("crawl-demo/crawl"));
+    let served = Served::by(&[], &dir.path().join("crawl-demo/crawl"), &[]);
     let page = served.ask(&served.replay, &format!("GET {path}"), &[], "");
     assert_eq!((page.status, page.text().contains("/replay-head.js")), (200, true));
 

@@ -2,21 +2,24 @@
 //!
 //! Two servers share one archive: our own pages at the home address, archived pages at the replay address
 //! (`crawler_replay::replay`). The archive is read on a few threads beside them, without a lock, also while a crawl
-//! goes on.
+//! goes on. With a proxy ([`proxy`]) a third one shows it in the place of the web.
 
+mod proxy;
 mod stored;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::CrawlError;
+use crate::clock::Time;
 use crate::console::Archived;
-use crate::replay::{Captures, Home, Origins, Question, Replay};
+use crate::replay::{Captures, Home, Origins, Proxied, Question, Replay};
 use crate::serve::{ArchiveService, Names, Side};
 use crate::server::{Limits, Listener, Server};
+use proxy::ArchiveProxy;
 use stored::StoredCaptures;
 
 /// Default address of our own pages.
@@ -25,6 +28,9 @@ pub(crate) const HOME_ADDRESS: &str = "127.0.0.1:9160";
 pub(crate) const REPLAY_ADDRESS: &str = "127.0.0.1:9161";
 /// Ports from a console to its archived pages.
 const PORTS_BETWEEN: u16 = 1_000;
+
+/// Default address of the proxy.
+pub(crate) const PROXY_ADDRESS: &str = "127.0.0.1:9162";
 
 /// A connection ends by itself after its answer; one whose other end does not take it is given this long.
 const LIMITS: Limits = Limits {
@@ -60,40 +66,63 @@ pub(crate) fn beside(dir: &Path, console: SocketAddr) -> io::Result<Archived> {
     Ok(Archived { home, server: listener.serve("replay", LIMITS, replay)? })
 }
 
+/// Addresses at which an archive is served, and the proxy's choice of captures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServeOptions {
+    /// The address of our own pages.
+    pub(crate) home: SocketAddr,
+    /// The address of archived pages.
+    pub(crate) replay: SocketAddr,
+    /// The address of the proxy, if there shall be one.
+    pub(crate) proxy: Option<SocketAddr>,
+    /// The time to which captures that the proxy shows are the nearest; without it, the newest ones.
+    pub(crate) time: Option<Time>,
+}
+
+impl ServeOptions {
+    /// These addresses, and no proxy.
+    pub(crate) fn at(home: SocketAddr, replay: SocketAddr) -> ServeOptions {
+        ServeOptions { home, replay, proxy: None, time: None }
+    }
+}
+
 /// An archive that is served. It closes when it is dropped.
 pub(crate) struct Served {
     home: Server,
     replay: Server,
     pages: Arc<Replay>,
+    proxy: Option<ServedProxy>,
+}
+
+/// A proxy that is served.
+pub(crate) struct ServedProxy {
+    server: Server,
+    /// The file of the certificate of its authority.
+    pub(crate) certificate: PathBuf,
+    /// The digest of the authority's key, as browsers name keys.
+    pub(crate) pin: String,
 }
 
 impl Served {
-    /// Serves the archive of the crawl directory `dir`: our own pages at `home`, archived ones at `replay`.
-    pub(crate) fn open(dir: &Path, home: SocketAddr, replay: SocketAddr) -> Result<Served, CrawlError> {
+    /// Serves the archive of the crawl directory `dir`.
+    pub(crate) fn open(dir: &Path, options: ServeOptions) -> Result<Served, CrawlError> {
+        let ServeOptions { home, replay, proxy, time } = options;
         if home.ip() != replay.ip() {
             return Err(CrawlError::Usage(format!(
                 "--address {home} and --replay {replay}: give both the same IP address, and different ports"
             )));
         }
-        let listen = |address: SocketAddr| {
-            Listener::bind(&address.to_string()).map_err(|error: io::Error| {
-                let hint = match error.kind() {
-                    io::ErrorKind::AddrInUse => "; choose another port with --address and --replay",
-                    _ => "",
-                };
-                CrawlError::Usage(format!("cannot listen at {address}: {error}{hint}"))
-            })
-        };
         let (home, replay) = (listen(home)?, listen(replay)?);
+        let proxy = proxy.map(listen).transpose()?;
         let captures: Arc<dyn Captures> = Arc::new(StoredCaptures::new(dir));
-        let failed = |error: io::Error| CrawlError::Usage(format!("the server cannot be started: {error}"));
         let names = names(home.address().port(), replay.address().port()).map_err(failed)?;
         let of = |side| ArchiveService::new(side, names.clone());
         let side = Side::Home(Arc::new(Home::new(captures.clone())));
         let home = home.serve("serve-home", LIMITS, of(side)).map_err(failed)?;
-        let pages = Arc::new(Replay::new(captures));
+        let pages = Arc::new(Replay::new(captures.clone()));
         let replay = replay.serve("serve-replay", LIMITS, of(Side::Replay(pages.clone()))).map_err(failed)?;
-        Ok(Served { home, replay, pages })
+        let open = |listener| ServedProxy::open(listener, dir, Proxied::new(captures, time));
+        Ok(Served { home, replay, pages, proxy: proxy.map(open).transpose()? })
     }
 
     /// The address of our own pages.
@@ -118,4 +147,37 @@ impl Served {
     pub(crate) fn replay(&self) -> SocketAddr {
         self.replay.address()
     }
+
+    /// The proxy.
+    pub(crate) fn proxy(&self) -> Option<&ServedProxy> {
+        self.proxy.as_ref()
+    }
+}
+
+impl ServedProxy {
+    fn open(listener: Listener, dir: &Path, proxied: Proxied) -> Result<ServedProxy, CrawlError> {
+        let proxy = ArchiveProxy::open(dir, proxied)?;
+        let (certificate, pin) = (proxy.certificate().to_owned(), proxy.pin());
+        let server = listener.talk("serve-proxy", proxy::LIMITS, proxy).map_err(failed)?;
+        Ok(ServedProxy { server, certificate, pin })
+    }
+
+    /// Its address.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<Listener, CrawlError> {
+    Listener::bind(&address.to_string()).map_err(|error: io::Error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => "; choose another port with --address, --replay or --proxy",
+            _ => "",
+        };
+        CrawlError::Usage(format!("cannot listen at {address}: {error}{hint}"))
+    })
+}
+
+fn failed(error: io::Error) -> CrawlError {
+    CrawlError::Usage(format!("the server cannot be started: {error}"))
 }

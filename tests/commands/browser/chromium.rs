@@ -67,11 +67,16 @@ pub struct PageMessages {
 
 /// Starts a browser, if one is installed.
 pub fn start() -> Option<Browser> {
+    start_with(&[])
+}
+
+/// The same with more options.
+pub fn start_with(options: &[&str]) -> Option<Browser> {
     let found = NAMES.into_iter().find(|name| {
         std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(name).exists()))
     });
     match found {
-        Some(name) => Some(Browser::start(name)),
+        Some(name) => Some(Browser::start(name, options)),
         None => {
             skip("Chromium is not installed");
             None
@@ -80,12 +85,12 @@ pub fn start() -> Option<Browser> {
 }
 
 impl Browser {
-    fn start(name: &str) -> Browser {
+    fn start(name: &str, options: &[&str]) -> Browser {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let profile = tempfile::tempdir().unwrap();
         // the browser reads from 3 and writes to 4: the shell puts the pipes there and becomes the browser
         let mut command = Command::new("sh");
-        command.args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", "sh", name]).args(OPTIONS);
+        command.args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", "sh", name]).args(OPTIONS).args(options);
         command.arg(format!("--user-data-dir={}", profile.path().display())).arg("about:blank");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();

@@ -114,6 +114,8 @@ pub const SOCKET_MADE: &str = "control.new";
 pub const METRICS_ADDRESS: &str = "metrics.address";
 /// Address and port of the console.
 pub const CONSOLE_ADDRESS: &str = "console.address";
+/// The authority of `crawler serve --proxy`.
+pub const SERVE: &str = "serve";
 /// The shipped checkpoint that counts, of a shard in a store.
 pub const SHIPPED: &str = "shipped.json";
 /// The registry as a node last saw it.
@@ -218,7 +220,7 @@ const fn store(name: StoreName) -> Entry {
 }
 
 /// The list.
-pub const ENTRIES: [Entry; 28] = [
+pub const ENTRIES: [Entry; 29] = [
     file(disk::LOCK_FILE, Place::Both),
     file(SOCKET, Place::Crawl),
     Entry { is_trace: false, ..directory(SOCKET_MADE, Form::Later, Place::Crawl) },
@@ -244,6 +246,7 @@ pub const ENTRIES: [Entry; 28] = [
     Entry { is_trace: false, ..directory(REPORTS, Form::Directory, Place::Both) },
     file(METRICS_ADDRESS, Place::Crawl),
     file(CONSOLE_ADDRESS, Place::Crawl),
+    Entry { is_trace: false, ..directory(SERVE, Form::Later, Place::Crawl) },
     file(dedup::FILE, Place::Crawl),
     file(SHIPPED, Place::Shard),
     file(REGISTRY, Place::Crawl),

@@ -116,7 +116,7 @@ impl SigningKey {
 }
 
 /// Writes a key in PKCS#8 into a file that was not there, for its owner alone.
-pub(super) fn write_file(path: &Path, pkcs8: &[u8]) -> Result<(), KeyError> {
+pub fn write_file(path: &Path, pkcs8: &[u8]) -> Result<(), KeyError> {
     let text = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", BASE64.encode(pkcs8));
     let write = || {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(OWNER_ONLY).open(path)?;
@@ -128,7 +128,7 @@ pub(super) fn write_file(path: &Path, pkcs8: &[u8]) -> Result<(), KeyError> {
 }
 
 /// Reads the file of a key of this kind, which only its owner may read.
-pub(super) fn read_file(path: &Path, kind: &'static str) -> Result<PrivatePkcs8KeyDer<'static>, KeyError> {
+pub fn read_file(path: &Path, kind: &'static str) -> Result<PrivatePkcs8KeyDer<'static>, KeyError> {
     let name = || path.display().to_string();
     let read = || -> io::Result<(u32, Vec<u8>)> {
         let file = File::open(path)?;

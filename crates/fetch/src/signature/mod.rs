@@ -25,7 +25,7 @@ mod signer;
 
 pub use archive_key::ArchiveKey;
 pub use jwk::{Jwk, KeyDirectory};
-pub use key::{KeyError, SigningKey};
+pub use key::{KeyError, SigningKey, read_file as read_key_file, write_file as write_key_file};
 pub use possession::possession_fields;
 pub use signer::{AgentForm, Component, NONCE_BYTES, Nonces, Signer, SignerOptions, SystemNonces};
 

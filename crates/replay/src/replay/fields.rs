@@ -6,6 +6,50 @@ use super::message::Reply;
 
 /// Fields that mean the same at another place.
 const KEPT: [&str; 1] = ["content-language"];
+/// Fields that get other names where the archive is in the place of the web: they are about the connection or the
+/// coding of a body, or a browser obeys them when the page is gone.
+const BOUND: [&str; 33] = [
+    // the connection, and what this server says of the body
+    "accept-ranges",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "content-type",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authentication-info",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    // nobody is let in here
+    "authentication-info",
+    "www-authenticate",
+    // the archive has several captures of a URL
+    "age",
+    "cache-control",
+    "expires",
+    "memento-datetime",
+    "pragma",
+    // kept for the host
+    "alt-svc",
+    "alternate-protocol",
+    "clear-site-data",
+    "expect-ct",
+    "public-key-pins",
+    "public-key-pins-report-only",
+    "strict-transport-security",
+    // reports
+    "content-security-policy-report-only",
+    "nel",
+    "report-to",
+    "reporting-endpoints",
+    "x-dns-prefetch-control",
+];
+/// Directives of a policy that say who gets reports.
+const REPORTS: [&str; 2] = ["report-uri", "report-to"];
 /// Put before the names of all others.
 const ORIGINAL: &str = "x-archive-orig-";
 /// Bytes of fields that are shown.
@@ -23,7 +67,32 @@ pub(super) fn status(own: u16) -> u16 {
 
 /// Puts fields of an archived answer into a reply: those that are harmless as they are, and all others under other
 /// names.
-pub(super) fn keep(mut reply: Reply, fields: &[(Vec<u8>, Vec<u8>)]) -> Reply {
+pub(super) fn keep(reply: Reply, fields: &[(Vec<u8>, Vec<u8>)]) -> Reply {
+    put(reply, fields, |name| KEPT.contains(&name))
+}
+
+/// Puts the fields of an archived answer into a reply, those that bind the browser under other names.
+pub(super) fn keep_unbound(reply: Reply, fields: &[(Vec<u8>, Vec<u8>)]) -> Reply {
+    let mut reply = put(reply, fields, |name| !BOUND.contains(&name));
+    for (name, value) in &mut reply.fields {
+        if name == "content-security-policy" {
+            *value = without_reports(value);
+        }
+    }
+    reply
+}
+
+/// A policy that sends no reports.
+fn without_reports(policy: &str) -> String {
+    let is_kept = |directive: &&str| {
+        let name = directive.split_whitespace().next().unwrap_or_default();
+        !REPORTS.iter().any(|report| name.eq_ignore_ascii_case(report))
+    };
+    policy.split(';').filter(is_kept).collect::<Vec<_>>().join(";")
+}
+
+/// Puts fields into a reply, those that are `kept` under their own names.
+fn put(mut reply: Reply, fields: &[(Vec<u8>, Vec<u8>)], kept: impl Fn(&str) -> bool) -> Reply {
     let mut left = BYTES_MAX;
     for (name, value) in fields {
         let (Ok(name), Ok(value)) = (std::str::from_utf8(name), std::str::from_utf8(value)) else { continue };
@@ -31,7 +100,7 @@ pub(super) fn keep(mut reply: Reply, fields: &[(Vec<u8>, Vec<u8>)]) -> Reply {
         let is_plain = is_token(&name) && value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         let Some(rest) = left.checked_sub(name.len() + value.len()).filter(|_| is_plain) else { continue };
         left = rest;
-        let shown = if KEPT.contains(&&*name) { name } else { format!("{ORIGINAL}{name}") };
+        let shown = if kept(&name) { name } else { format!("{ORIGINAL}{name}") };
         reply = reply.with(&shown, value);
     }
     reply
@@ -64,6 +133,25 @@ mod tests {
         assert_eq!(reply.field("x-archive-orig-set-cookie"), Some("a=b"));
         let large = vec![(b"a".to_vec(), vec![b'x'; 9_000]); 5];
         assert_eq!(keep(Reply::default(), &large).fields.len(), 1);
+    }
+
+    #[test]
+    fn in_the_place_of_the_web_fields_keep_their_names_unless_they_bind_the_browser() {
+        let sent = [
+            ("Set-Cookie", "a=b"),
+            ("Content-Security-Policy", "script-src 'self'; Report-URI /r ;report-to x; img-src *"),
+            ("X-Frame-Options", "DENY"),
+            ("Strict-Transport-Security", "max-age=1"),
+            ("Alt-Svc", "h3=\":443\""),
+            ("Content-Encoding", "gzip"),
+            ("Transfer-Encoding", "chunked"),
+        ];
+        let sent: Vec<_> = sent.iter().map(|(name, value)| (name.as_bytes().into(), value.as_bytes().into())).collect();
+        let reply = keep_unbound(Reply::default(), &sent);
+        let names: Vec<&str> = reply.fields.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names[..3], ["set-cookie", "content-security-policy", "x-frame-options"]);
+        assert!(names[3..].len() == 4 && names[3..].iter().all(|name| name.starts_with(ORIGINAL)), "{names:?}");
+        assert_eq!(reply.field("content-security-policy"), Some("script-src 'self'; img-src *"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::address::{self, Form};
 use super::site::{self, Site};
 
 /// The origins of a replay, such as `http://127.0.0.1:9160`: archived pages share none with what controls them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     /// The origin of the pages about the archive.
     pub home: String,
@@ -30,13 +30,13 @@ impl Origins {
 pub struct Question {
     /// The method.
     pub method: String,
-    /// Path and query, as they were sent.
+    /// Path and query, as they were sent; to a proxy the URL.
     pub target: String,
     /// Fields of the head, names in lower case.
     pub fields: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// The origins, by the host that the request names.
+    /// The origins, by the host that the request names; a proxy has none.
     pub origins: Origins,
     /// The part of that host before [`Origins::sites`], if it ends so.
     pub site: Option<String>,

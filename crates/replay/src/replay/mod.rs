@@ -29,11 +29,13 @@
 mod address;
 mod captures;
 mod fields;
+mod find;
 mod memento;
 mod message;
 mod moment;
 mod pages;
 mod policy;
+mod proxied;
 mod range;
 mod site;
 #[cfg(test)]
@@ -43,15 +45,16 @@ use std::sync::Arc;
 
 pub use captures::{ArchiveFault, Capture, CaptureId, Captures, Content, StartPage};
 pub use message::{Origins, Question, Reply};
+pub use moment::parse as moment;
+pub use proxied::Proxied;
 
 use crate::rewrite::{Options, Purpose, Source, Target, rewrite, rewrite_script};
-use crate::web::headers;
 use crate::web::html::{Document, Stated};
 use crate::web::mime;
-use crate::web::request::{Method, Request};
 use crate::web::url::CanonicalUrl;
 use address::{Form, Place};
 use captures::nearest;
+use find::{Next, captures_of, lead};
 use memento::{LINK_FORMAT, Links};
 use moment::digits;
 use pages::Alternative;
@@ -281,7 +284,9 @@ impl Replay {
             let to = format!("{}{}", question.origins.home, address::path(time, form, url));
             return Ok(own(Reply::found(to)));
         }
-        let Some((url, captures)) = self.found(question, url)? else { return self.missing(question, url) };
+        let Some((url, captures)) = captures_of(&*self.captures, question, url)? else {
+            return self.missing(question, url);
+        };
         let Some(at) = nearest(&captures, moment) else { return self.missing(question, &url) };
         let links = Links { origin: &question.origins.replay, url: &url, captures: &captures };
         let exact = digits(captures[at].time);
@@ -298,22 +303,6 @@ impl Replay {
         let reply = reply.with("link", links.field(Some(at)));
         held.reply = range::cut(reply, question.field("range"));
         Ok(held)
-    }
-
-    /// The captures that a request asks for, and the URL under which they are stored: that of a POST has its body.
-    fn found(
-        &self,
-        question: &Question,
-        url: &CanonicalUrl,
-    ) -> Result<Option<(CanonicalUrl, Vec<Capture>)>, ArchiveFault> {
-        let asked = if question.method == "POST" { posted(question, url) } else { vec![url.clone()] };
-        for url in asked {
-            let captures = self.captures.captures(&url)?;
-            if !captures.is_empty() {
-                return Ok(Some((url, captures)));
-            }
-        }
-        Ok(None)
     }
 
     /// Shows a capture.
@@ -378,26 +367,15 @@ impl Replay {
         content: &Content,
     ) -> Result<Option<Reply>, ArchiveFault> {
         let capture = &captures[at];
-        let own = CanonicalUrl::parse(&capture.url).ok();
-        let location = headers::location(&content.fields).filter(|_| matches!(capture.status, 301..=303 | 307 | 308));
-        let (Some(location), Some(own)) = (location, own) else { return Ok(None) };
-        let Ok(target) = own.join(&location) else { return Ok(None) };
-        let there = self.captures.captures(&target)?;
-        let next = nearest(&there, capture.time).map(|at| &there[at]);
-        let (to, time) = if next.is_some_and(|next| next.id == capture.id) {
-            // it leads to itself, with a cookie perhaps: the page is another capture
-            let is_page = |capture: &&Capture| !matches!(capture.status, 300..=399);
-            let others: Vec<Capture> = captures.iter().filter(is_page).cloned().collect();
-            match nearest(&others, capture.time) {
-                Some(at) => (&wanted.url, digits(others[at].time)),
-                None => return Ok(None),
-            }
-        } else {
-            let stays = wanted.question.site.is_some();
-            let moved = next.filter(|_| !stays).map(|next| digits(next.time));
-            (&target, moved.unwrap_or_else(|| wanted.time.to_owned()))
+        let Some(lead) = lead(&*self.captures, captures, at, content, capture.time)? else { return Ok(None) };
+        let (to, time) = match lead.next {
+            // a page at an origin of its own stays at its time
+            Next::At(time) if wanted.question.site.is_none() => (&lead.target, digits(time)),
+            Next::At(_) | Next::Missing => (&lead.target, wanted.time.to_owned()),
+            Next::Page(at) => (&wanted.url, digits(captures[at].time)),
+            Next::Itself => return Ok(None),
         };
-        let fragment = location.split_once('#').map(|(_, fragment)| fragment).filter(|text| is_plain(text));
+        let fragment = lead.location.split_once('#').map(|(_, fragment)| fragment).filter(|text| is_plain(text));
         let fragment = fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
         let address = wanted.question.address(&time, Form::Replayed, to);
         let reply = Reply { status: capture.status, ..Reply::default() };
@@ -516,23 +494,6 @@ fn file(name: &str, question: &Question) -> Held {
         "" if question.destination() == Some("document") => Reply::found(format!("{}/", question.origins.home)),
         _ => Reply::page(404, pages::problem("No archived page is at this path.")),
     })
-}
-
-/// Addresses under which the answer to a POST may be stored, the likeliest first.
-fn posted(question: &Question, url: &CanonicalUrl) -> Vec<CanonicalUrl> {
-    let Ok(body) = std::str::from_utf8(&question.body) else { return Vec::new() };
-    let stated = question.field("content-type").unwrap_or_default();
-    let mut types = vec![stated.to_owned(), mime::essence(Some(stated)), String::new()];
-    types.dedup();
-    let address = |content_type: String| {
-        let fields = match content_type.is_empty() {
-            true => Vec::new(),
-            false => vec![("content-type".to_owned(), content_type)],
-        };
-        let request = Request::new(Method::Post, fields, body.to_owned()).ok()?;
-        url.clone().with_request(&request).ok()
-    };
-    types.into_iter().filter_map(address).collect()
 }
 
 /// URLs that may stand for one that is missing.

@@ -16,7 +16,7 @@ pub(super) fn digits(time: Time) -> String {
 
 /// Reads 1 to 14 digits. Missing ones count as the start of what is said; parts beyond their limits count as the limit,
 /// and years before 1970 as that year.
-pub(super) fn parse(text: &str) -> Option<Time> {
+pub fn parse(text: &str) -> Option<Time> {
     if text.is_empty() || text.len() > DIGITS || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }

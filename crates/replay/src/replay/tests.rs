@@ -328,6 +328,89 @@ fn feeds_are_text_as_documents_and_themselves_as_parts() {
     assert_eq!((&*of("iframe"), &*of("empty")), ("text/plain; charset=utf-8", "application/rss+xml"));
 }
 
+/// Asks for a URL where the archive is in the place of the web.
+fn proxied(memory: Memory, question: &Question) -> Reply {
+    Proxied::new(Arc::new(memory), None).answer(question)
+}
+
+#[test]
+fn in_the_place_of_the_web_a_capture_is_as_its_server_sent_it() {
+    let memory = || {
+        let mut memory = Memory::default();
+        let page = "<script src=/a.js></script><a href=//b.example/x>";
+        let fields = [("Content-Type", "text/html; charset=x"), ("Set-Cookie", "a=b"), ("Alt-Svc", "h3")];
+        memory.store("http://a.example/", YEAR, 200, &fields, "old");
+        memory.store("http://a.example/", 2 * YEAR, 404, &fields, page);
+        memory
+    };
+    let url = "http://a.example/";
+    let reply = proxied(memory(), &question("GET", url, &[], ""));
+    assert_eq!((reply.status, &*text(&reply)), (404, "<script src=/a.js></script><a href=//b.example/x>"));
+    assert_eq!(reply.field("content-type"), Some("text/html;charset=x"));
+    assert_eq!((reply.field("set-cookie"), reply.field("alt-svc")), (Some("a=b"), None));
+    assert_eq!((reply.field("x-archive-orig-alt-svc"), reply.field("cache-control")), (Some("h3"), Some("no-store")));
+    assert_eq!(reply.field("memento-datetime"), Some("Sat, 01 Jan 1972 00:00:00 GMT"));
+    let date = [("accept-datetime", "Fri, 01 Jan 1971 00:00:00 GMT"), ("range", "bytes=1-")];
+    let reply = proxied(memory(), &question("GET", url, &date, ""));
+    assert_eq!((reply.status, &*text(&reply)), (206, "ld"));
+    let earlier = Proxied::new(Arc::new(memory()), moment::parse("1971")).answer(&question("GET", url, &[], ""));
+    assert_eq!(text(&earlier), "old");
+    assert_eq!(proxied(memory(), &question("GET", url, &[("accept-datetime", "soon")], "")).status, 400);
+    let missing = proxied(memory(), &question("GET", "https://a.example/", &[], ""));
+    assert_eq!((missing.status, &*text(&missing)), (404, "https://a.example/ is not in the archive.\n"));
+    for (method, target, fields, status) in [
+        ("PUT", url, vec![], 405),
+        ("OPTIONS", url, vec![], 405),
+        ("GET", url, vec![("upgrade", "websocket")], 501),
+        ("GET", "ftp://a.example/", vec![], 404),
+        ("GET", "/2026/http://a.example/", vec![], 404),
+    ] {
+        assert_eq!(proxied(memory(), &question(method, target, &fields, "")).status, status, "{method} {target}");
+    }
+}
+
+#[test]
+fn in_the_place_of_the_web_redirects_lead_to_urls_and_one_to_itself_is_the_page_behind_it() {
+    let mut memory = Memory::default();
+    memory.store("http://a.example/", YEAR, 301, &[("Location", "//b.example/x#f")], "moved");
+    let reply = proxied(memory, &question("GET", "http://a.example/", &[], ""));
+    assert_eq!((reply.status, reply.field("location"), &*text(&reply)), (301, Some("//b.example/x#f"), "moved"));
+    let mut memory = Memory::default();
+    memory.store("http://a.example/", YEAR, 301, &[("Location", "/\u{e9}")], "");
+    let reply = proxied(memory, &question("GET", "http://a.example/", &[], ""));
+    assert_eq!(reply.field("location"), Some("http://a.example/%C3%A9"));
+    let mut memory = Memory::default();
+    memory.store("http://a.example/", YEAR, 200, &[], "x");
+    memory.store("http://a.example/", YEAR + 1_000, 302, &[("Location", "/")], "");
+    let reply = proxied(memory, &question("GET", "http://a.example/", &[], ""));
+    assert_eq!((reply.status, &*text(&reply)), (200, "x"));
+}
+
+#[test]
+fn in_the_place_of_the_web_every_page_may_read_every_answer_and_posts_find_theirs() {
+    let memory = || {
+        let mut memory = Memory::default();
+        let address = CanonicalUrl::parse("http://a.example/api#~POST&content-type:application/json&&{%22a%22:1}");
+        let fields = [("Access-Control-Allow-Origin", "http://c.example")];
+        memory.store(address.unwrap().as_str(), YEAR, 200, &fields, "[1]");
+        memory
+    };
+    let fields = [("content-type", "application/json"), ("origin", "http://b.example")];
+    for (body, status) in [("{\"a\":1}", 200), ("{\"a\":2}", 404)] {
+        let reply = proxied(memory(), &question("POST", "http://a.example/api", &fields, body));
+        assert_eq!((reply.status, reply.field("access-control-allow-origin")), (status, Some("http://b.example")));
+        assert_eq!(reply.fields.iter().filter(|(name, _)| name == "access-control-allow-origin").count(), 1);
+    }
+    let asked = [
+        ("origin", "http://b.example"),
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", "content-type"),
+    ];
+    let reply = proxied(memory(), &question("OPTIONS", "http://a.example/api", &asked, ""));
+    assert_eq!((reply.status, reply.field("access-control-allow-headers")), (204, Some("content-type")));
+    assert_eq!(reply.field("access-control-allow-methods"), Some("POST"));
+}
+
 #[test]
 fn the_home_page_frames_the_replay_origin_alone_and_shows_captures_by_month() {
     let home = || {

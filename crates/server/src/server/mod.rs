@@ -1,5 +1,7 @@
 //! A server of HTTP: takes connections in, and answers one request of each, on a thread of its own.
 //!
+//! A [`Conversation`] may have more to say over a connection, as a proxy has.
+//!
 //! It waits for nothing but the network: what reads disks does so on other threads. Connections are bounded, and one
 //! that idles gives way to a new one; a head has to come within seconds and in few bytes; a connection ends after a
 //! time.
@@ -66,6 +68,12 @@ pub trait Service: Send + Sync + 'static {
     fn answer(&self, request: Request<Incoming>, caller: &Caller) -> impl Future<Output = Response<Body>> + Send;
 }
 
+/// A conversation with each connection of a server. It is held on the server's thread, and must not keep that waiting.
+pub trait Conversation: Send + Sync + 'static {
+    /// Talks until the connection ends.
+    fn converse(self: Arc<Self>, stream: TcpStream, place: ConnectionHandle) -> impl Future<Output = ()> + Send;
+}
+
 /// A server that listens. It closes when it is dropped.
 #[derive(Debug)]
 pub struct Server {
@@ -98,11 +106,17 @@ impl Listener {
 
     /// Serves `service` on a thread of this name from here on.
     pub fn serve(self, name: &str, limits: Limits, service: impl Service) -> io::Result<Server> {
+        self.talk(name, limits, OneRequest { service, limits })
+    }
+
+    /// Holds `conversation` with each connection from here on, on a thread of this name. Of the limits, those of heads
+    /// and of the time of a connection are its own affair.
+    pub fn talk(self, name: &str, limits: Limits, conversation: impl Conversation) -> io::Result<Server> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
         let (listener, grace) = (self.listener, limits.grace);
         let run = move || {
-            runtime.block_on(accept(listener, limits, Arc::new(service), stopped));
+            runtime.block_on(accept(listener, limits, Arc::new(conversation), stopped));
             // a question that a thread of the runtime still works on is waited for no longer than a connection
             runtime.shutdown_timeout(grace);
         };
@@ -137,10 +151,10 @@ pub fn whole(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).boxed_unsync()
 }
 
-async fn accept<S: Service>(
+async fn accept<C: Conversation>(
     listener: TcpListener,
     limits: Limits,
-    service: Arc<S>,
+    conversation: Arc<C>,
     mut stopped: oneshot::Receiver<()>,
 ) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
@@ -150,7 +164,7 @@ async fn accept<S: Service>(
         tokio::select! {
             _ = &mut stopped => break,
             accepted = listener.accept(), if has_place => match accepted {
-                Ok((stream, _)) => connections.take_in(|place| converse(stream, limits, service.clone(), place)),
+                Ok((stream, _)) => connections.take_in(|place| conversation.clone().converse(stream, place)),
                 Err(_) => sleep(PAUSE).await,
             },
             () = connections.end_of_one() => {}
@@ -161,15 +175,22 @@ async fn accept<S: Service>(
 }
 
 /// One request and its answer.
-async fn converse<S: Service>(stream: TcpStream, limits: Limits, service: Arc<S>, place: ConnectionHandle) {
-    let Ok(local) = stream.local_addr() else { return };
-    let _ = stream.set_nodelay(true);
-    let (service, caller) = (&*service, &Caller { local, place });
-    let answer = service_fn(|request| async move { Ok::<_, Infallible>(service.answer(request, caller).await) });
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head_max).max_buf_size(limits.buffer_bytes);
-    let connection = pin!(http.keep_alive(false).serve_connection(TokioIo::new(stream), answer));
-    let _ = timeout(limits.connection_max, connection).await;
+struct OneRequest<S> {
+    service: S,
+    limits: Limits,
+}
+
+impl<S: Service> Conversation for OneRequest<S> {
+    async fn converse(self: Arc<Self>, stream: TcpStream, place: ConnectionHandle) {
+        let Ok(local) = stream.local_addr() else { return };
+        let _ = stream.set_nodelay(true);
+        let (service, caller) = (&self.service, &Caller { local, place });
+        let answer = service_fn(|request| async move { Ok::<_, Infallible>(service.answer(request, caller).await) });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(self.limits.head_max).max_buf_size(self.limits.buffer_bytes);
+        let connection = pin!(http.keep_alive(false).serve_connection(TokioIo::new(stream), answer));
+        let _ = timeout(self.limits.connection_max, connection).await;
+    }
 }
 
 #[cfg(test)]

@@ -4,28 +4,20 @@
 //! page of another site may lead the user here, and do nothing else; archived pages, which are of the same site but not
 //! of the home origin, may not ask for home pages.
 
+pub(crate) mod asking;
+
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HOST, HeaderValue};
 use hyper::{Request, Response, StatusCode};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
-use crate::replay::{Home, Origins, Question, Replay, Reply};
+use crate::replay::{Home, Origins, Question, Replay};
 use crate::server::guard::{FETCH_DESTINATION, FETCH_SITE, has_own_host, has_own_origin, only};
-use crate::server::{Body, Caller, Service, whole};
-use crate::web::request;
+use crate::server::{Body, Caller, Service};
+use asking::{Readers, body_of, fields, refused, without_body};
 
-/// Questions that are answered at a time: each may hold a body.
-const AT_ONCE: usize = 4;
-/// Bytes of a body with which an archived page asks: no longer one is in an address.
-const BODY_BYTES_MAX: usize = request::Request::BYTES_MAX;
-/// It has to have come within this time.
-const BODY_MAX: Duration = Duration::from_secs(5);
 /// Fields that a replay looks at.
 const FIELDS: [&str; 7] = [
     "accept-datetime",
@@ -62,13 +54,13 @@ pub(crate) struct Names {
 pub(crate) struct ArchiveService {
     side: Side,
     names: Names,
-    places: Arc<Semaphore>,
+    readers: Readers,
 }
 
 impl ArchiveService {
     /// Answers for `side`.
     pub(crate) fn new(side: Side, names: Names) -> ArchiveService {
-        ArchiveService { side, names, places: Arc::new(Semaphore::new(AT_ONCE)) }
+        ArchiveService { side, names, readers: Readers::new() }
     }
 
     /// Origins of frames that show archived pages, as a policy has them, for a page at `host` of the address `local`.
@@ -125,36 +117,16 @@ impl ArchiveService {
         let (head, body) = request.into_parts();
         let host = only(&head.headers, HOST)?.to_str().ok()?;
         let (origins, site) = (self.origins(host, caller.local), self.site(host).map(str::to_owned));
-        let body = match head.method.as_str() {
-            "POST" => timeout(BODY_MAX, Limited::new(body, BODY_BYTES_MAX).collect()).await.ok()?.ok()?.to_bytes(),
-            _ => Default::default(),
-        };
+        let body = body_of(&head.method, body).await?;
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
         Some(Question {
             method: head.method.to_string(),
             target,
-            fields: fields(&head.headers),
-            body: body.to_vec(),
+            fields: fields(&head.headers, &FIELDS),
+            body,
             origins,
             site,
         })
-    }
-
-    /// Asks the archive on a thread of its own. While it answers, the connection is not closed for another one.
-    async fn asked(&self, question: Question, caller: &Caller) -> Option<Reply> {
-        caller.place.stay();
-        let place = self.places.clone().acquire_owned().await.ok()?;
-        let side = self.side.clone();
-        let asked = tokio::task::spawn_blocking(move || {
-            let _place = place;
-            match side {
-                Side::Home(home) => home.answer(&question),
-                Side::Replay(replay) => replay.answer(&question),
-            }
-        });
-        let reply = asked.await;
-        caller.place.may_go();
-        reply.ok()
     }
 }
 
@@ -163,35 +135,12 @@ impl Service for ArchiveService {
         if let Some((status, why)) = self.refusal(&request, caller) {
             return refused(status, why);
         }
-        let Some(question) = self.question(request, caller).await else {
-            return refused(StatusCode::BAD_REQUEST, "the body of this request is too long, or did not come");
+        let Some(question) = self.question(request, caller).await else { return without_body() };
+        let side = self.side.clone();
+        let answer = move || match side {
+            Side::Home(home) => home.answer(&question),
+            Side::Replay(replay) => replay.answer(&question),
         };
-        match self.asked(question, caller).await {
-            Some(reply) => response(reply),
-            None => refused(StatusCode::INTERNAL_SERVER_ERROR, "an internal fault; the log of the process has it"),
-        }
+        self.readers.ask(&caller.place, answer).await
     }
-}
-
-/// Fields of the head, as far as a replay looks at them.
-fn fields(headers: &HeaderMap) -> Vec<(String, String)> {
-    let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    FIELDS.into_iter().filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
-}
-
-fn response(reply: Reply) -> Response<Body> {
-    let mut response = Response::new(whole(reply.body));
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in reply.fields {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            response.headers_mut().append(name, value);
-        }
-    }
-    response
-}
-
-fn refused(status: StatusCode, why: &'static str) -> Response<Body> {
-    let fields = [("content-type", "text/plain; charset=utf-8"), ("content-security-policy", "default-src 'none'")];
-    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    response(Reply { status: status.as_u16(), fields, body: why.into() })
 }

@@ -1,0 +1,97 @@
+//! Requests of HTTP as questions to the archive, and its replies as answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::replay::Reply;
+use crate::server::{Body, ConnectionHandle, whole};
+use crate::web::request;
+
+/// Questions that are answered at a time: each may hold a body.
+const AT_ONCE: usize = 4;
+/// Bytes of a body with which an archived page asks: no longer one is in an address.
+const BODY_BYTES_MAX: usize = request::Request::BYTES_MAX;
+/// It has to have come within this time.
+const BODY_MAX: Duration = Duration::from_secs(5);
+
+/// Threads that read the archive.
+pub(crate) struct Readers(Arc<Semaphore>);
+
+impl Readers {
+    /// A few of them.
+    pub(crate) fn new() -> Readers {
+        Readers(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+
+    /// Asks the archive on a thread of its own. While it answers, the connection is not closed for another one.
+    pub(crate) async fn ask(
+        &self,
+        place: &ConnectionHandle,
+        answer: impl FnOnce() -> Reply + Send + 'static,
+    ) -> Response<Body> {
+        place.stay();
+        let reply = match self.0.clone().acquire_owned().await {
+            Ok(permit) => {
+                let asked = move || {
+                    let _permit = permit;
+                    answer()
+                };
+                tokio::task::spawn_blocking(asked).await.ok()
+            }
+            Err(_) => None,
+        };
+        place.may_go();
+        match reply {
+            Some(reply) => response(reply),
+            None => refused(StatusCode::INTERNAL_SERVER_ERROR, "an internal fault; the log of the process has it"),
+        }
+    }
+}
+
+/// The body of a request that a page may send; nothing where it is too long, or does not come.
+pub(crate) async fn body_of(method: &hyper::Method, body: Incoming) -> Option<Vec<u8>> {
+    match method.as_str() {
+        "POST" => {
+            let body = timeout(BODY_MAX, Limited::new(body, BODY_BYTES_MAX).collect()).await.ok()?.ok()?;
+            Some(body.to_bytes().to_vec())
+        }
+        _ => Some(Vec::new()),
+    }
+}
+
+/// The answer where [`body_of`] has nothing.
+pub(crate) fn without_body() -> Response<Body> {
+    refused(StatusCode::BAD_REQUEST, "the body of this request is too long, or did not come")
+}
+
+/// Those fields of a head that are `wanted`.
+pub(crate) fn fields(headers: &HeaderMap, wanted: &[&str]) -> Vec<(String, String)> {
+    let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    wanted.iter().filter_map(|&name| Some((name.to_owned(), value(name)?))).collect()
+}
+
+/// A reply as an answer.
+fn response(reply: Reply) -> Response<Body> {
+    let mut response = Response::new(whole(reply.body));
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, value) in reply.fields {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}
+
+/// An answer that says why there is none.
+pub(crate) fn refused(status: StatusCode, why: &'static str) -> Response<Body> {
+    let fields = [("content-type", "text/plain; charset=utf-8"), ("content-security-policy", "default-src 'none'")];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    response(Reply { status: status.as_u16(), fields, body: why.into() })
+}
