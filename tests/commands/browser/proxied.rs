@@ -101,7 +101,7 @@ fn nothing_of_a_page_leaves_by_way_of_the_proxy_or_around_it() {
     let packets = udp.local_addr().unwrap().port().to_string();
     let page = include_str!("replay.html").replace("@TCP@", &there).replace("@UDP@", &packets);
     // it goes only when everything else was tried
-    let at_once = "quietly(() => (top.location = `${to}/toplocation`));";
+    let at_once = r#"quietly(() => (window["top"].location = `${to}/toplocation`));"#;
     assert!(page.contains(at_once));
     let page = page.replace(at_once, "");
     let files = |_: u16| vec![File::of("shop.example/", HTML, page.clone())];
