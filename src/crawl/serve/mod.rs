@@ -53,8 +53,8 @@ fn names(home_port: u16, replay_port: u16) -> io::Result<Names> {
     Ok(Names { home_port, replay_port, sites: format!("{token}.localhost:{replay_port}") })
 }
 
-/// Serves archived pages of the crawl directory `dir` beside a console: some ports above it, or where that is taken, at a
-/// free one.
+/// Serves archived pages of the crawl directory `dir` beside a console: some ports above it, or where that is taken, at
+/// a free one.
 pub(crate) fn beside(dir: &Path, console: SocketAddr) -> io::Result<Archived> {
     let bind = |port| Listener::bind(&SocketAddr::new(console.ip(), port).to_string());
     let above = console.port().checked_add(PORTS_BETWEEN).unwrap_or_default();

@@ -44,8 +44,8 @@ pub struct RenderOptions {
     pub accept_language: String,
     /// Size that the page takes for its window.
     pub viewport: Viewport,
-    /// Time from the moment when the page has come to its end, pictures aside. A page that is not quiet by then is
-    /// taken as it is. The browser's own time to open it is not in it: on a machine with much to do no page pays for that.
+    /// Time from the moment when the page has come, pictures aside. A page that is not quiet by then is taken as it is.
+    /// The browser's own time to open it is not in it: no page pays for a machine that has much to do.
     pub deadline: Duration,
     /// The rule by which a page counts as quiet.
     pub quiet: Quiet,

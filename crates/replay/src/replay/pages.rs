@@ -135,8 +135,8 @@ pub(super) fn frame(time: &str, form: Form, url: &CanonicalUrl, origins: &Origin
     let body = format!(
         "<main id=main tabindex=-1 class=framed><h1 class=hidden>{}</h1>\
          <iframe id=replay title=\"The archived page\" data-origin=\"{}\" src=\"{}/replay-start#{}\" \
-         sandbox=\"allow-scripts allow-same-origin allow-forms allow-modals\" referrerpolicy=no-referrer></iframe></main>\
-         <script src=\"/assets/home.js\"></script>",
+         sandbox=\"allow-scripts allow-same-origin allow-forms allow-modals\" referrerpolicy=no-referrer></iframe>\
+         </main><script src=\"/assets/home.js\"></script>",
         text(url.as_str()),
         text(&origins.replay),
         text(&origins.replay),
