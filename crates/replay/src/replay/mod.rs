@@ -14,7 +14,7 @@
 //!
 //! # Origins
 //!
-//! On this machine, each archived origin has an origin of its own ([`site`]), at which its pages have the paths that
+//! On this machine, each archived origin has an origin of its own (`site`), at which its pages have the paths that
 //! they had. It stays at the time of the page that was opened: its other pages and parts are those nearest to it.
 //! Browsers on other machines cannot resolve such names. There, pages are at `/TIME/URL`, and a worker leads what their
 //! scripts ask for by an absolute path.
