@@ -10,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::serve::Served;
 use crate::warc::archive::{Record, header, records};
 use crawler::simweb::{SimOptions, SimWeb};
 
@@ -184,6 +185,32 @@ fn p8_a_304_is_stored_as_a_revisit_of_the_version_that_it_confirms() {
     let before = place.text(&["list", "--all", "--json"]);
     place.run(&["verify", "--rebuild"]);
     assert_eq!(place.text(&["list", "--all", "--json"]), before);
+}
+
+#[test]
+fn captures_that_confirm_a_page_are_replayed_as_that_page() {
+    let place = Place::new(&["/page", "/forger"]);
+    place.crawl(&[]);
+    place.crawl(&["--force"]);
+    // one answered 304, the other the same bytes
+    assert_eq!(place.records("revisit", "/page")[0].http().0, "HTTP/1.1 304 Not Modified");
+    assert_eq!(place.records("revisit", "/forger")[0].http().0, "HTTP/1.1 200 OK");
+    let served = Served::by(&[], &place.dir.path().join("crawl"), &[]);
+    for path in ["/page", "/forger"] {
+        let url = place.url(path);
+        let map: serde_json::Value =
+            serde_json::from_slice(&served.get(&format!("/timemap/json/{url}"), &[]).body).unwrap();
+        let captures = map["mementos"]["list"].as_array().unwrap();
+        assert_eq!(captures.len(), 2, "{map}");
+        for capture in captures {
+            let address = capture["uri"].as_str().unwrap().strip_prefix(&format!("http://{}", served.replay)).unwrap();
+            let shown = served.get(address, &[]);
+            assert_eq!((shown.status, shown.field("content-type")), (200, "text/html"), "{address}");
+            assert!(shown.text().contains(&format!("<h1>edition 0 of {path}</h1>")), "{}", shown.text());
+            let stored = served.get(&address.replacen("/http", "id_/http", 1), &[]);
+            assert_eq!(stored.text(), page(0, path));
+        }
+    }
 }
 
 #[test]

@@ -320,7 +320,7 @@ fn pages_of_a_crawl_that_goes_on_are_found_within_seconds() {
         };
         let (url, start) = (page.url(site.web.http_port()), Instant::now());
         while !stored(&url) {
-            assert!(start.elapsed() < Duration::from_secs(5), "{url}");
+            assert!(start.elapsed() < PATIENCE, "{url}");
             std::thread::sleep(ms(50));
         }
     }

@@ -95,6 +95,8 @@ fn pictures_for_the_documentation() {
         open(&mut browser, &served, &path);
         if name == "serve-page.png" {
             replay::until(&mut browser, "document.title");
+            // it is of another process, which paints it a moment later
+            browser.value("new Promise((done) => setTimeout(done, 2000))");
         }
         let picture = browser.picture();
         println!("{name}: {} bytes", picture.len());
