@@ -84,23 +84,18 @@ fn from_the_start_to_an_archived_page_by_keyboard() {
 }
 
 #[test]
-fn pictures_for_the_documentation() {
+fn a_picture_for_the_documentation() {
     let Some(into) = std::env::var_os("CONSOLE_PICTURES").map(PathBuf::from) else { return };
     let Some(mut browser) = chromium::start() else { return };
     let (site, url) = crawled();
     let served = Served::of(&site.crawl);
     browser.prefer("light");
     browser.resize((1_280, 800), false);
-    for (name, path) in [("serve-start.png", "/".to_owned()), ("serve-page.png", served.newest(&url))] {
-        open(&mut browser, &served, &path);
-        if name == "serve-page.png" {
-            replay::until(&mut browser, "document.title");
-            // it is of another process, which paints it a moment later
-            browser.value("new Promise((done) => setTimeout(done, 2000))");
-        }
-        let picture = browser.picture();
-        println!("{name}: {} bytes", picture.len());
-        assert!(picture.len() < BYTES_MAX, "{name} has {} bytes", picture.len());
-        std::fs::write(into.join(name), picture).unwrap();
-    }
+    open(&mut browser, &served, &served.newest(&url));
+    replay::until(&mut browser, "document.title");
+    // it is of another process, which paints it a moment later
+    browser.value("new Promise((done) => setTimeout(done, 2000))");
+    let picture = browser.picture();
+    assert!(picture.len() < BYTES_MAX, "it has {} bytes", picture.len());
+    std::fs::write(into.join("serve-page.png"), picture).unwrap();
 }
