@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use crawler::record::layout::{self, ENTRIES, Entry, StoreName};
 use crawler::simweb::SimOptions;
 
-use crate::site::{Crawl, Ended, RUSH, Site, interrupt, ms};
+use crate::site::{Crawl, Ended, PATIENCE, RUSH, Site, interrupt, ms};
 
 /// Small stores, so that there are files of every kind, and all that has its own files.
 const EVERYTHING: &str = "\n[drum]\nbuckets = 2\nram_per_bucket = \"4KiB\"\nmerge_threshold = \"8KiB\"\n\
@@ -29,13 +30,14 @@ const EARLIER: &str = "example,)/ 20240101000000 {\"url\":\"http://example/\",\"
                        \"offset\":\"0\",\"length\":\"100\"}\n";
 
 /// Entries of which a crawl that was stopped in good order has no file, and why none is needed here.
-const ABSENT: [(&str, &str); 9] = [
+const ABSENT: [(&str, &str); 10] = [
     (layout::SOCKET, "a socket; a start replaces it whatever it is"),
     (layout::SOCKET_MADE, "the directory in which the socket is made"),
     (layout::IDENTITY_MADE, "only while shards are made: tests of crawl::directory"),
     (layout::CATALOG_DAMAGED, "nothing reads it"),
     (layout::METRICS_ADDRESS, "only while a crawl runs, which replaces it"),
     (layout::CONSOLE_ADDRESS, "only while a crawl runs, which replaces it"),
+    (layout::SERVE, "only of `crawler serve --proxy`, which nothing else reads: tests of crawl::serve::proxy"),
     (layout::SHIPPED, "only of a crawl in a store, whose shards are restored from there"),
     (layout::REGISTRY, "only of a node of a crawl in a store"),
     (layout::RESTS_PREFIX, "only of holds that began after the last checkpoint: tests of engine::hold_log"),
@@ -93,13 +95,19 @@ struct Kept {
 impl Kept {
     fn of(seed: u64, shards: usize) -> Kept {
         let options =
-            SimOptions { seed, hosts: 150, pages: 1_200, page_bytes: 500, latency: ms(1), ..SimOptions::default() };
+            SimOptions { seed, hosts: 150, pages: 3_000, page_bytes: 500, latency: ms(1), ..SimOptions::default() };
         let crawl = format!("\n[crawl]\ncheckpoint_interval = \"1s\"\nshards = {shards}\n");
         let site = Site::new(options.smooth(), &format!("{RUSH}{EVERYTHING}{crawl}"));
         give_texts_a_budget(&site.crawl);
         fs::write(site.crawl.path("earlier.cdxj"), EARLIER).unwrap();
         let mut child = site.crawl.start(&[]);
-        site.wait_for_requests_or_end(750, &mut child);
+        site.wait_for_requests_or_end(300, &mut child);
+        // how soon stores have files depends on the machine
+        let start = Instant::now();
+        while !has_files(&site.crawl.path("crawl")) && child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < PATIENCE, "not every store has files");
+            std::thread::sleep(ms(20));
+        }
         interrupt(child).expect(11, &[]);
         let forgotten = site.crawl.stored().into_keys().next().unwrap();
         let kept = Kept { site };
@@ -169,6 +177,13 @@ impl Kept {
     }
 }
 
+/// Returns whether the stores that are on disk, and the calendar, have files.
+fn has_files(dir: &Path) -> bool {
+    let kinds = of_every_kind(dir);
+    let is_there = |name: &str| kinds.values().any(|file| entry_of(file).is_some_and(|entry| entry.name == name));
+    ON_DISK.iter().all(|store| is_there(store.dir_name())) && is_there(layout::CALENDAR)
+}
+
 /// The section is there already.
 fn give_texts_a_budget(crawl: &Crawl) {
     let path = crawl.path("crawler.toml");
@@ -194,7 +209,8 @@ fn of_every_kind(dir: &Path) -> BTreeMap<String, PathBuf> {
     let mut kinds: BTreeMap<String, (u64, PathBuf)> = BTreeMap::new();
     let mut left = vec![dir.to_owned()];
     while let Some(next) = left.pop() {
-        for entry in fs::read_dir(next).unwrap() {
+        // a crawl that goes on removes some meanwhile
+        for entry in fs::read_dir(next).into_iter().flatten() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 left.push(path);
@@ -206,7 +222,7 @@ fn of_every_kind(dir: &Path) -> BTreeMap<String, PathBuf> {
                 Some(parent) => parent.to_string_lossy().into_owned(),
                 None => file.to_string_lossy().replace(|byte: char| byte.is_ascii_digit(), ""),
             };
-            let bytes = fs::metadata(&path).unwrap().len();
+            let Ok(bytes) = fs::metadata(&path).map(|file| file.len()) else { continue };
             let largest = kinds.entry(kind).or_insert_with(|| (bytes, file.clone()));
             if largest.0 < bytes {
                 *largest = (bytes, file);
