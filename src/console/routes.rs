@@ -22,6 +22,7 @@ use super::streams::Streams;
 use super::token::Token;
 use crate::replay::is_home_path;
 use crate::serve::ArchiveService;
+use crate::server::guard::only;
 use crate::server::{Caller, Service};
 
 /// Bytes of an order.
@@ -164,7 +165,7 @@ impl Routes {
 
 /// The name under which the console is asked.
 fn host<B>(request: &Request<B>) -> &str {
-    request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
+    only(request.headers(), HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
 }
 
 fn rows<T: Serialize>(rows: Result<Vec<T>, Problem>) -> Result<serde_json::Value, Problem> {

@@ -2,13 +2,11 @@
 
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::chromium::{self, Browser};
 use crate::serve::Served;
+use crate::serve::site::Passing;
 use crate::site::{Crawl, PATIENCE, RUSH};
 use serde_json::json;
 
@@ -32,37 +30,6 @@ impl File {
     fn of(path: &str, mime: &str, body: impl Into<Vec<u8>>) -> File {
         let (status, field) = ("200 OK".to_owned(), String::new());
         File { path: path.to_owned(), mime: mime.to_owned(), status, field, body: body.into() }
-    }
-}
-
-/// A server that is gone when it is dropped.
-struct Passing {
-    port: u16,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Passing {
-    fn start(listener: TcpListener, files: Vec<File>) -> Passing {
-        let (port, stop) = (listener.local_addr().unwrap().port(), Arc::new(AtomicBool::new(false)));
-        let over = stop.clone();
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if over.load(Ordering::Relaxed) {
-                    return;
-                }
-                let _ = answer(stream, &files);
-            }
-        });
-        Passing { port, stop, thread: Some(thread) }
-    }
-}
-
-impl Drop for Passing {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(("127.0.0.1", self.port));
-        let _ = self.thread.take().unwrap().join();
     }
 }
 
@@ -96,7 +63,8 @@ fn crawled(files: &dyn Fn(&str, &str) -> Vec<File>, scope: &str, seeds: &dyn Fn(
     let origin = |listener: &TcpListener| format!("http://{}", listener.local_addr().unwrap());
     let (own, other) = (origin(&first), origin(&second));
     let files = files(&own, &other);
-    let sites = [Passing::start(first, files.clone()), Passing::start(second, files)];
+    let passing = |listener, files: Vec<File>| Passing::start(listener, move |stream| answer(stream, &files));
+    let sites = [passing(first, files.clone()), passing(second, files)];
     let scope = format!("[scope]\nmode = \"host\"\n{scope}\n[network]\nallow = [\"127.0.0.0/8\"]\n");
     let config = format!("[politeness]\n{RUSH}{scope}");
     let crawl = Crawl::new(&seeds(&own, &other), &config);

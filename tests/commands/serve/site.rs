@@ -32,9 +32,31 @@ impl File {
 pub struct Sites {
     /// The certificate of their authority, as a file has it.
     pub authority: String,
-    pub port: u16,
+    _passing: Passing,
+}
+
+/// A server that is gone when it is dropped.
+pub struct Passing {
+    port: u16,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+impl Passing {
+    /// Answers each connection at `listener` by `answer`, one after the other.
+    pub fn start(listener: TcpListener, answer: impl Fn(TcpStream) -> std::io::Result<()> + Send + 'static) -> Passing {
+        let (port, stop) = (listener.local_addr().unwrap().port(), Arc::new(AtomicBool::new(false)));
+        let over = stop.clone();
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let _ = answer(stream);
+            }
+        });
+        Passing { port, stop, thread: Some(thread) }
+    }
 }
 
 impl Sites {
@@ -52,21 +74,12 @@ impl Sites {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::try_from(key.serialize_der()).unwrap());
         let (config, authority) = (Arc::new(config.unwrap()), authority.as_ref().pem());
-        let (port, stop) = (listener.local_addr().unwrap().port(), Arc::new(AtomicBool::new(false)));
-        let over = stop.clone();
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if over.load(Ordering::Relaxed) {
-                    return;
-                }
-                let _ = serve(stream, config.clone(), &files);
-            }
-        });
-        Sites { authority, port, stop, thread: Some(thread) }
+        let passing = Passing::start(listener, move |stream| serve(stream, config.clone(), &files));
+        Sites { authority, _passing: passing }
     }
 }
 
-impl Drop for Sites {
+impl Drop for Passing {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(("127.0.0.1", self.port));
