@@ -8,11 +8,12 @@ use clap::Args;
 use super::archive::{Archive, Damage, Entry};
 use super::compare::{self, Change, Kind, Version, as_of, back_to, lines_of, source_of, unified};
 use super::exit::{Exit, UsageError};
-use super::selection::{Selection, until};
+use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive, get, open};
 use crate::clock::Time;
 use crate::text::escape::Escaped;
 use crate::text::figures::iso_ms;
+use crate::web::warc_date::until;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

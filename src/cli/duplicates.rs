@@ -14,8 +14,7 @@ use super::output::memory;
 use super::page::decode;
 use super::selection::{KindArgs, KindChoice, Selection};
 use super::{ArchiveArg, OpenArchive};
-use crate::reading::tree::{TIME_MAX, parse};
-use crate::reading::{Form, main_content, rendered_lines};
+use crate::reading::page::{subject_of, visible_of};
 use crate::similar::{Finder, Signature};
 use crate::text::escape::{Escaped, json_line};
 
@@ -173,9 +172,7 @@ impl Pages<'_> {
 /// Returns the text of a page that is compared; `None` where it has no tree within the limits.
 fn text(response: &Response, whole: bool) -> Option<String> {
     let page = decode(response);
-    let main = || main_content(&page, None, Form::Text, TIME_MAX).ok().flatten();
-    let all = || parse(&page, TIME_MAX).ok().map(|tree| rendered_lines(&tree));
-    if whole { all() } else { main().or_else(all) }
+    if whole { visible_of(&page) } else { subject_of(&page) }
 }
 
 #[cfg(test)]

@@ -10,13 +10,13 @@ use super::compare::as_of;
 use super::preferences::{Conditions, StatementFilter};
 use crate::clock::Time;
 use crate::disk::sorter::{Members, Sorter};
+use crate::reading::page::is_page_type;
 use crate::text::figures::counted;
-use crate::warc::parse_date;
 use crate::web::format::Format;
-use crate::web::kind::Kind;
-use crate::web::markdown::is_markdown;
+pub(super) use crate::web::kind::KindChoice;
 use crate::web::mime;
 use crate::web::preferences::Usage;
+use crate::web::warc_date::{since, until};
 
 /// Memory for the places of older versions; beyond it they are sorted in a temporary file.
 const OLDER_MEMORY: usize = 16 << 20;
@@ -71,62 +71,16 @@ pub(super) struct KindArgs {
 }
 
 impl KindArgs {
+    /// The kinds that were asked for; none where nothing was said.
+    #[cfg(feature = "search")]
+    pub(super) fn choices(&self) -> &[KindChoice] {
+        &self.kind
+    }
+
     /// Narrows `selection` to the kinds that are wanted, or to the `usual` ones where none is said.
     pub(super) fn narrow(&self, selection: &Selection, usual: KindChoice) -> Selection {
         let kinds = if self.kind.is_empty() { vec![usual] } else { self.kind.clone() };
         Selection { kinds, ..selection.clone() }
-    }
-}
-
-/// Kinds of answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KindChoice {
-    /// Everything.
-    All,
-    /// Everything that is not said to those who are taken for robots.
-    Unrefused,
-    /// Pages, that is answers of success that are of no other kind.
-    Content,
-    /// Answers of none of the kinds, whatever their status.
-    Unjudged,
-    /// One of the kinds that are none.
-    Only(Kind),
-}
-
-impl KindChoice {
-    fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "all" => Ok(KindChoice::All),
-            "unrefused" => Ok(KindChoice::Unrefused),
-            "content" => Ok(KindChoice::Content),
-            "none" => Ok(KindChoice::Unjudged),
-            kind => Kind::of_text(kind).map(KindChoice::Only).ok_or_else(|| {
-                let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.text()).collect();
-                format!("write all, unrefused, none, content, {}", kinds.join(", "))
-            }),
-        }
-    }
-
-    fn has(self, entry: &Entry) -> bool {
-        match self {
-            KindChoice::All => true,
-            KindChoice::Unrefused => !entry.kind.is_some_and(Kind::is_refusal),
-            KindChoice::Content => entry.is_content(),
-            KindChoice::Unjudged => entry.kind.is_none(),
-            KindChoice::Only(only) => entry.kind == Some(only),
-        }
-    }
-}
-
-impl fmt::Display for KindChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            KindChoice::All => "all",
-            KindChoice::Unrefused => "unrefused",
-            KindChoice::Content => "content",
-            KindChoice::Unjudged => "none",
-            KindChoice::Only(kind) => kind.text(),
-        })
     }
 }
 
@@ -176,25 +130,6 @@ impl fmt::Display for StatusRange {
     }
 }
 
-fn since(text: &str) -> Result<Time, String> {
-    moment(text, "T00:00:00.000Z", ".000Z")
-}
-
-pub(super) fn until(text: &str) -> Result<Time, String> {
-    moment(text, "T23:59:59.999Z", ".999Z")
-}
-
-/// A date, with `day` behind it where it has no clock time and `second` where it has no fraction of a second.
-fn moment(text: &str, day: &str, second: &str) -> Result<Time, String> {
-    let bare = text.strip_suffix('Z').unwrap_or(text);
-    let whole = match (bare.contains('T'), bare.contains('.')) {
-        (false, _) => format!("{bare}{day}"),
-        (true, false) => format!("{bare}{second}"),
-        (true, true) => format!("{bare}Z"),
-    };
-    parse_date(&whole).ok_or_else(|| "write a date such as 2026-11-21 or 2026-11-21T05:08:44Z".to_owned())
-}
-
 impl Selection {
     /// True if `entry` is selected.
     pub(super) fn wants(&self, entry: &Entry) -> bool {
@@ -203,7 +138,7 @@ impl Selection {
 
     /// True if `entry` is of a kind that is selected.
     pub(super) fn has_kind(&self, entry: &Entry) -> bool {
-        any_or_none(&self.kinds, |kind| kind.has(entry))
+        any_or_none(&self.kinds, |kind| kind.has(entry.kind, entry.is_content()))
     }
 
     fn wants_otherwise(&self, entry: &Entry) -> bool {
@@ -229,8 +164,7 @@ impl Selection {
         if entry.status != 200 && !entry.is_confirmed() && self.status.is_empty() {
             return Ok(false);
         }
-        let essence = mime::essence(Some(&entry.mime));
-        if matches!(&*essence, "text/html" | "application/xhtml+xml") || is_markdown(&essence) {
+        if is_page_type(&entry.mime) {
             return Ok(true);
         }
         Ok(Format::may_be(Some(&entry.mime)) && archive.has_made_page(entry)?)

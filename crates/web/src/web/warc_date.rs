@@ -34,6 +34,27 @@ pub fn parse_date(text: &str) -> Option<Time> {
     Some(Time::of_day(year, month, day) + Duration::from_millis(of_day * 1_000 + thousandths))
 }
 
+/// The first moment of what a person wrote: `2026-11-21` is a whole day (UTC), `2026-11-21T05:08:44Z` a second.
+pub fn since(text: &str) -> Result<Time, String> {
+    moment(text, "T00:00:00.000Z", ".000Z")
+}
+
+/// Its last moment.
+pub fn until(text: &str) -> Result<Time, String> {
+    moment(text, "T23:59:59.999Z", ".999Z")
+}
+
+/// A date, with `day` behind it where it has no clock time and `second` where it has no fraction of a second.
+fn moment(text: &str, day: &str, second: &str) -> Result<Time, String> {
+    let bare = text.strip_suffix('Z').unwrap_or(text);
+    let whole = match (bare.contains('T'), bare.contains('.')) {
+        (false, _) => format!("{bare}{day}"),
+        (true, false) => format!("{bare}{second}"),
+        (true, true) => format!("{bare}Z"),
+    };
+    parse_date(&whole).ok_or_else(|| "write a date such as 2026-11-21 or 2026-11-21T05:08:44Z".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,6 +23,12 @@ pub(super) fn of(text: &str, states: impl FnOnce() -> Option<String>) -> Option<
     sure(middle(text)).or_else(of_sentences).or_else(stated).map(|language| language.code())
 }
 
+/// The name in ISO 639-3 of the language of a tag of BCP 47 such as `de` or `pt-BR`, or of such a name itself, if it is
+/// one of the languages that are known by their text.
+pub fn code_of_tag(tag: &str) -> Option<&'static str> {
+    of_tag(tag).map(|language| language.code())
+}
+
 /// The language of a tag of BCP 47, if it is one of those that are known by their text.
 fn of_tag(tag: &str) -> Option<Lang> {
     let language = tag.split('-').next()?.to_ascii_lowercase();

@@ -23,6 +23,7 @@ use crate::similar::words;
 use crate::web::json::lenient;
 use crate::web::mime;
 use dates::Dates;
+pub use language::code_of_tag;
 
 /// Bytes of the values of one fact.
 const BYTES_MAX: usize = 4 << 20;

@@ -9,6 +9,7 @@
 //! Most answers are content and are known as such by their heads, their titles and the length of their texts; only the
 //! others are looked at closely ([`Page`]).
 
+mod choice;
 mod hosts;
 mod judge;
 mod page;
@@ -19,6 +20,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use choice::KindChoice;
 pub use hosts::{HOSTS_BYTES_MAX, MISSING_PATH, is_missing_url};
 pub use judge::Kinds;
 pub use page::Page;
