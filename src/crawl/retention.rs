@@ -71,16 +71,7 @@ pub fn forget(dir: &Path, acts: &[Act]) -> Result<usize, CrawlError> {
 /// Returns what was ever forgotten in the crawl in `dir`, or taken back.
 pub fn forgotten(dir: &Path) -> Result<ForgottenList, CrawlError> {
     let disk = Disk::real();
-    let dirs = CrawlDirs::open(&disk, dir)?;
-    // the shards have the same list; the longest one has all of it, should the last act have been cut short
-    let mut longest = ForgottenList::default();
-    for pages in archives(&dirs) {
-        let list = ForgottenList::read(&disk, &pages)?;
-        if list.acts().len() > longest.acts().len() {
-            longest = list;
-        }
-    }
-    Ok(longest)
+    Ok(CrawlDirs::open(&disk, dir)?.forgotten(&disk)?)
 }
 
 /// Puts the list of another shard in the place of a damaged one: all shards have the same, and the longest has all of

@@ -18,6 +18,8 @@ use crate::disk::{Aside, Disk};
 
 /// The version of the file.
 const VERSION: u16 = 1;
+/// Characters of a text that is no cursor, in the message about it.
+const QUOTED_CHARS_MAX: usize = 80;
 
 /// The place of one stored answer in its crawl: its shard, and the offset of its key record. No two answers of a crawl
 /// have the same place. Its text is `SHARD-OFFSET`, such as `0-81920`.
@@ -115,23 +117,35 @@ impl Cursor {
         if disk.open_if_there(path)?.is_none() {
             return Ok(None);
         }
-        let wrong = |why: String| Error::Cursor(path.display().to_string(), why);
-        let stored: Stored = serde_json::from_slice(&disk.read(path)?).map_err(|e| wrong(e.to_string()))?;
+        Cursor::parse(&disk.read(path)?).map(Some).map_err(|why| Error::Cursor(path.display().to_string(), why))
+    }
+
+    /// Reads the cursor that [`Cursor::to_json`] has written.
+    pub fn from_json(json: &str) -> Result<Cursor> {
+        Cursor::parse(json.as_bytes()).map_err(|why| Error::Cursor(json.chars().take(QUOTED_CHARS_MAX).collect(), why))
+    }
+
+    fn parse(json: &[u8]) -> std::result::Result<Cursor, String> {
+        let stored: Stored = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         if stored.version != VERSION {
-            return Err(wrong(format!("it is of version {}, this program reads {VERSION}", stored.version)));
+            return Err(format!("it is of version {}, this program reads {VERSION}", stored.version));
         }
         let last = stored.shards.into_iter().map(|last| (last.shard, last)).collect();
-        Ok(Some(Cursor { crawl: stored.crawl, last }))
+        Ok(Cursor { crawl: stored.crawl, last })
+    }
+
+    /// Returns the content of the cursor's file, for programs that keep it elsewhere, such as in a database together
+    /// with what they have made of the pages.
+    pub fn to_json(&self) -> String {
+        let shards = self.last.values().cloned().collect();
+        let stored = Stored { version: VERSION, crawl: self.crawl.clone(), shards };
+        serde_json::to_string(&stored).expect("numbers and texts always have a JSON form")
     }
 
     /// Replaces the file at `path` by this cursor, atomically and durably: after a crash the file has the old cursor or
     /// the new one, and after this call returns it has the new one.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        let shards = self.last.values().cloned().collect();
-        let stored = Stored { version: VERSION, crawl: self.crawl.clone(), shards };
-        let mut json = serde_json::to_vec(&stored).expect("numbers and texts always have a JSON form");
-        json.push(b'\n');
-        Ok(Aside::put(path.as_ref(), &json)?)
+        Ok(Aside::put(path.as_ref(), format!("{}\n", self.to_json()).as_bytes())?)
     }
 }
 
@@ -177,10 +191,12 @@ mod tests {
         assert_eq!(Cursor::read(&path).unwrap(), Some(Cursor::start()));
         cursor().write(&path).unwrap();
         assert_eq!(Cursor::read(&path).unwrap(), Some(cursor()));
+        assert_eq!(Cursor::from_json(&cursor().to_json()).unwrap(), cursor());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         for wrong in ["", "{}", "[]", "{\"version\":2,\"crawl\":null,\"shards\":[]}", "0-16"] {
             std::fs::write(&path, wrong).unwrap();
             assert!(matches!(Cursor::read(&path), Err(Error::Cursor(..))), "{wrong}");
+            assert!(matches!(Cursor::from_json(wrong), Err(Error::Cursor(..))), "{wrong}");
         }
     }
 

@@ -16,6 +16,7 @@ pub use archives::{Archives, Found, has_no_page};
 pub use elsewhere::payload_of;
 
 use crate::checkpoint::{Identity, Sharding};
+use crate::container::retention::list::ForgottenList;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::Snapshot;
@@ -156,6 +157,19 @@ impl CrawlDirs {
     /// Reads the snapshot of each shard; `None` for one that has made none yet.
     pub fn snapshots(&self, disk: &Disk) -> Result<Vec<Option<Snapshot>>> {
         self.dirs.iter().map(|dir| Snapshot::read(disk, dir)).collect()
+    }
+
+    /// Returns what was ever forgotten in the crawl, or taken back. The shards have the same list; the longest one has
+    /// all of it, should the last act have been cut short.
+    pub fn forgotten(&self, disk: &Disk) -> Result<ForgottenList> {
+        let mut longest = ForgottenList::default();
+        for dir in &self.dirs {
+            let list = ForgottenList::read(disk, &dir.join(layout::PAGES))?;
+            if list.acts().len() > longest.acts().len() {
+                longest = list;
+            }
+        }
+        Ok(longest)
     }
 
     /// The directories of shards that are not there.
