@@ -49,6 +49,7 @@
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count | `contract` |
 //! | `dirs` | the directories of a crawl, one for each shard, and the archives in them | `archive` |
 //! | [`archive`] | what a crawl has stored, for other programs: pages by URL, in order, as they come | `archive` |
+//! | `search` | a full text index of what a crawl has stored, and questions to it | `search` |
 //! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers | `fetch` |
 //! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests | `fetch` |
 //! | [`ship`] | checkpoints in a store of objects, and directories from there | `cluster` |
@@ -78,10 +79,9 @@
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
-//! and `contract` ◄ `archive` ◄ `analysis`, `contract` ◄ `documents`, `contract` ◄ `simweb`, `core` ◄ `import` and
-//! `web` ◄ `replay`, which know no engine; `server`
-//! knows none of them. This one wires them together. `simulator` is above all of them and beside
-//! this one, whose tests and benchmarks use it.
+//! and `contract` ◄ `archive` ◄ `analysis`, `archive` ◄ `search`, `contract` ◄ `documents`, `contract` ◄ `simweb`,
+//! `core` ◄ `import` and `web` ◄ `replay`, which know no engine; `server` knows none of them. This one wires them
+//! together. `simulator` is above all of them and beside this one, whose tests and benchmarks use it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
@@ -97,6 +97,8 @@ pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_import::import;
 use crawler_replay::{replay, rewrite};
+#[cfg(feature = "search")]
+pub use crawler_search::search;
 use crawler_server::server;
 pub use crawler_simweb::simweb;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};

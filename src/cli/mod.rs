@@ -46,6 +46,7 @@ mod report;
 mod reservations;
 mod robots;
 mod run;
+mod search;
 mod seed_words;
 mod selection;
 mod serve;
@@ -106,6 +107,8 @@ enum Command {
     Get(get::GetArgs),
     /// List what is in the archive
     List(list::ListArgs),
+    /// Find pages of the archive by words
+    Search(search::SearchArgs),
     /// Show what became of pages since a date: new, changed, moved, gone, back
     Changes(changes::ChangesArgs),
     /// Show the differences of two versions of a page, or of two crawls
@@ -296,6 +299,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Demo(args)) => args.run(crawl, open_archive),
         Some(Command::Get(args)) => args.run(open_archive),
         Some(Command::List(args)) => args.run(open_archive),
+        Some(Command::Search(args)) => args.run(),
         Some(Command::Changes(args)) => args.run(open_archive),
         Some(Command::Diff(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),

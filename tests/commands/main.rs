@@ -22,6 +22,8 @@ mod recipes;
 mod refetch;
 mod reports;
 mod robots;
+#[cfg(feature = "search")]
+mod search;
 mod secrets;
 mod security;
 mod serve;

@@ -44,6 +44,7 @@ pub const CRATES: [&str; 15] = [
     "crates/fetch/src",
     "crates/import/src",
     "crates/replay/src",
+    "crates/search/src",
     "crates/server/src",
     "crates/simulator/src",
     "crates/simweb/src",

@@ -116,6 +116,8 @@ pub const METRICS_ADDRESS: &str = "metrics.address";
 pub const CONSOLE_ADDRESS: &str = "console.address";
 /// The authority of `crawler serve --proxy`.
 pub const SERVE: &str = "serve";
+/// The index for full text search.
+pub const SEARCH: &str = "search";
 /// The shipped checkpoint that counts, of a shard in a store.
 pub const SHIPPED: &str = "shipped.json";
 /// The registry as a node last saw it.
@@ -220,7 +222,7 @@ const fn store(name: StoreName) -> Entry {
 }
 
 /// The list.
-pub const ENTRIES: [Entry; 29] = [
+pub const ENTRIES: [Entry; 30] = [
     file(disk::LOCK_FILE, Place::Both),
     file(SOCKET, Place::Crawl),
     Entry { is_trace: false, ..directory(SOCKET_MADE, Form::Later, Place::Crawl) },
@@ -247,6 +249,7 @@ pub const ENTRIES: [Entry; 29] = [
     file(METRICS_ADDRESS, Place::Crawl),
     file(CONSOLE_ADDRESS, Place::Crawl),
     Entry { is_trace: false, ..directory(SERVE, Form::Later, Place::Crawl) },
+    Entry { is_trace: false, ..directory(SEARCH, Form::Later, Place::Crawl) },
     file(dedup::FILE, Place::Crawl),
     file(SHIPPED, Place::Shard),
     file(REGISTRY, Place::Crawl),
