@@ -10,6 +10,7 @@
 //! [`Event`](crate::engine::Event)s. One more takes commands of the operator in, which have their own channel
 //! (`control`). What is the crawl directory's is apart (`crawl::directory`).
 
+pub(crate) mod answers;
 pub(crate) mod backup;
 mod catalog;
 pub(crate) mod cluster;

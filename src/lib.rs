@@ -63,6 +63,7 @@
 //! | [`simweb`] | a synthetic web on loopback that knows the right result | `simweb` |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
 //! | `report` | display, closing statistics, metrics | |
+//! | `answers` | questions to an archive by programs: the API, its OpenAPI document, tools for models | |
 //! | `serve` | a replay over HTTP: who may ask, requests as questions | |
 //! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked | |
 //! | `simulator` | whole crawls in virtual time, on a disk and a network that fail; for tests only | `simulator` |
@@ -103,6 +104,7 @@ use crawler_server::server;
 pub use crawler_simweb::simweb;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
+mod answers;
 pub mod cli;
 pub mod config;
 mod console;

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use crate::archive::Answer;
-use crate::archive::History;
+use crate::archive::{Answer, History, Linking};
 use crate::clock::Time;
 use crate::container::{Form, StoredRecord};
 use crate::text::escape::Escaped;
@@ -111,6 +110,11 @@ impl Response {
             decoded: dom.into_bytes(),
             is_partial: false,
         }
+    }
+
+    /// The answer as links are looked for in it; `content_type` is its own.
+    pub(crate) fn linking<'a>(&'a self, url: &'a CanonicalUrl, content_type: Option<&'a str>) -> Linking<'a> {
+        Linking { url, status: self.status, headers: &self.headers, content_type, body: &self.decoded }
     }
 
     fn stated(&self, read: impl Fn(&[(Vec<u8>, Vec<u8>)]) -> Option<String>) -> Option<String> {
@@ -232,12 +236,6 @@ impl Damage {
             Some(error) => Err(error),
         }
     }
-}
-
-/// Returns the target of an answer that is a redirect.
-pub(super) fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
-    let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
-    location.and_then(|value| url.join(&value).ok())
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry};
-use super::compare::{self, Change, Kind, Version, as_of, back_to, lines_of, source_of, unified};
+use super::compare::{self, Change, Kind, Version, as_of, back_to, lines_of, source_of};
 use super::exit::{Exit, UsageError};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive, get, open};
+use crate::answers::unified;
 use crate::clock::Time;
 use crate::text::escape::Escaped;
 use crate::text::figures::iso_ms;
@@ -125,8 +126,8 @@ impl DiffArgs {
         };
         let text = |entry: &Entry| {
             Ok::<_, anyhow::Error>(match self.source {
-                true => source_of(entry, &archive.response(entry)?),
-                false => lines_of(entry, &archive.shown(entry)?),
+                true => source_of(&archive.response(entry)?),
+                false => lines_of(&archive.shown(entry)?),
             })
         };
         let (Some(before), Some(now)) = (text(&from)?, text(&to)?) else {

@@ -35,6 +35,7 @@ mod init;
 mod lines;
 mod list;
 mod login;
+mod mcp;
 mod ordered;
 mod origin_files;
 mod output;
@@ -125,6 +126,8 @@ enum Command {
     Console(console::ConsoleArgs),
     /// Show archived pages in the browser as they were, while the crawl runs or afterwards
     Serve(serve::ServeArgs),
+    /// Answer a language model about the archive: a server of the Model Context Protocol
+    Mcp(mcp::McpArgs),
     /// Show the progress of a crawl, while it runs or afterwards
     Status(status::StatusArgs),
     /// Print the tables of a crawl: crawl, hosts, seeds, status-codes, mime-types
@@ -308,6 +311,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Cluster(args)) => args.run(crawl),
         Some(Command::Console(args)) => args.run(),
         Some(Command::Serve(args)) => args.run(),
+        Some(Command::Mcp(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Report(args)) => args.run(),
         Some(Command::Explain(args)) => args.run(),

@@ -1,22 +1,11 @@
-//! Answers of the archive as pages: whether they are, and the text by which versions are compared.
-
-use scraper::Html;
+//! Answers of the archive as pages: whether they are, and their HTML.
 
 use super::archive::Response;
 use crate::reading::page::html_of;
 pub(super) use crate::reading::page::{text_of, title_of};
-use crate::reading::rendered_with_alternatives;
 use crate::web::html::is_html;
 use crate::web::markdown::is_markdown;
 use crate::web::mime;
-
-/// The text by which versions of a page are compared: a line `title: ...`, and the page as it is laid out, with the
-/// alternative texts of pictures in their places, as `![...]`.
-pub(super) fn compared_of_page(page: &Html) -> String {
-    let title = title_of(page).filter(|title| !title.is_empty());
-    let title = title.map_or_else(String::new, |title| format!("title: {title}\n"));
-    title + &rendered_with_alternatives(page)
-}
 
 /// True for an answer that is read as a page: HTML, or Markdown, which is made HTML.
 pub(super) fn is_page(response: &Response) -> bool {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::assets::{self, Asset};
-use super::source::Problem;
+use crate::answers::Problem;
 pub(super) use crate::server::Body;
 use crate::server::whole;
 
@@ -21,7 +21,7 @@ pub(super) type Answer = Response<Body>;
 
 /// Policy of the page: it loads from this server alone, and no other page frames it.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-                           img-src 'self' data:; base-uri 'none'; form-action 'none'; \
+                           img-src 'self' data:; base-uri 'none'; form-action 'self'; \
                            frame-ancestors 'none'";
 const JSON: &str = "application/json; charset=utf-8";
 
@@ -55,14 +55,7 @@ pub(super) fn document(value: &impl Serialize) -> Answer {
 
 /// Answers with the reason why there is no answer.
 pub(super) fn problem(problem: &Problem) -> Answer {
-    let status = match problem {
-        Problem::Question(_) => StatusCode::BAD_REQUEST,
-        Problem::Missing(_) => StatusCode::NOT_FOUND,
-        Problem::Refused(_) => StatusCode::CONFLICT,
-        Problem::TooMuch(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        Problem::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
-        Problem::Fault(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
+    let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     refused(status, &problem.to_string())
 }
 

@@ -44,12 +44,13 @@ mod streams;
 mod token;
 mod warnings;
 
+pub use crate::answers::Problem;
 pub use documents::{
     Bottleneck, Bytes, DiskUse, Limits, MetBudget, RequestRow, SeedRow, Seeds, State, Tree, TreeRow, Version,
 };
 pub(crate) use server::Archived;
 pub use server::{Console, ConsoleError};
-pub use source::{Problem, Source};
+pub use source::Source;
 pub use warnings::{RecentWarnings, Warning};
 
 /// Default address of the console.

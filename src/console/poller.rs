@@ -13,7 +13,8 @@ use tokio::sync::watch;
 
 use super::documents::State;
 use super::history::{History, Point, STEP_MS};
-use super::source::{Problem, Source};
+use super::source::Source;
+use crate::answers::Problem;
 use crate::clock::{Clock, SystemClock};
 
 /// The source is asked this often.

@@ -13,7 +13,8 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::source::{Problem, Source};
+use super::source::Source;
+use crate::answers::Problem;
 
 /// Threads of a lane.
 const THREADS: usize = 2;

@@ -17,10 +17,10 @@ use super::assets;
 use super::guard;
 use super::poller::Shared;
 use super::readers::{Lane, Readers};
-use super::source::{Problem, Source};
+use super::source::Source;
 use super::streams::Streams;
 use super::token::Token;
-use crate::replay::is_home_path;
+use crate::answers::Problem;
 use crate::serve::ArchiveService;
 use crate::server::guard::only;
 use crate::server::{Caller, Service};
@@ -48,7 +48,7 @@ pub(super) struct Routes {
 
 impl Service for Routes {
     async fn answer(&self, request: Request<Incoming>, caller: &Caller) -> Answer {
-        if is_home_path(request.uri().path()) {
+        if ArchiveService::has(request.uri().path()) {
             return self.archive.answer(request, caller).await;
         }
         if let Err((status, why)) = guard::check(&request, caller.local) {

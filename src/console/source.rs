@@ -5,6 +5,7 @@
 
 use super::documents::{DiskUse, MetBudget, RequestRow, Seeds, State, Tree, Version};
 use super::warnings::Warning;
+use crate::answers::Problem;
 use crate::record::QueuedHosts;
 
 /// A crawl, as a console sees it.
@@ -33,28 +34,4 @@ pub trait Source: Send + Sync {
     fn tree(&self, under: &str) -> Result<Tree, Problem>;
     /// Carries an order out, which is JSON as the control socket has it, and gives the answer.
     fn order(&self, command: &[u8]) -> Result<serde_json::Value, Problem>;
-}
-
-/// Reasons for which a question has no answer. Each has a sentence for people.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Problem {
-    /// The question makes no sense.
-    #[error("{0}")]
-    Question(String),
-    /// There is no such thing.
-    #[error("{0}")]
-    Missing(String),
-    /// It cannot be done in the state in which the crawl is.
-    #[error("{0}")]
-    Refused(String),
-    /// The answer would be too large, or take too long.
-    #[error("{0}")]
-    TooMuch(String),
-    /// Too many questions at once, or an answer that does not come.
-    #[error("{0}")]
-    Busy(String),
-    /// The disk, or a fault of the program.
-    #[error("{0}")]
-    Fault(String),
 }

@@ -1,57 +1,35 @@
 //! Requests of HTTP as questions to the archive, and its replies as answers.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::answers::Readers;
 use crate::replay::Reply;
 use crate::server::{Body, ConnectionHandle, whole};
 use crate::web::request;
 
-/// Questions that are answered at a time: each may hold a body.
-const AT_ONCE: usize = 4;
 /// Bytes of a body with which an archived page asks: no longer one is in an address.
 const BODY_BYTES_MAX: usize = request::Request::BYTES_MAX;
 /// It has to have come within this time.
 const BODY_MAX: Duration = Duration::from_secs(5);
 
-/// Threads that read the archive.
-pub(crate) struct Readers(Arc<Semaphore>);
-
-impl Readers {
-    /// A few of them.
-    pub(crate) fn new() -> Readers {
-        Readers(Arc::new(Semaphore::new(AT_ONCE)))
-    }
-
-    /// Asks the archive on a thread of its own. While it answers, the connection is not closed for another one.
-    pub(crate) async fn ask(
-        &self,
-        place: &ConnectionHandle,
-        answer: impl FnOnce() -> Reply + Send + 'static,
-    ) -> Response<Body> {
-        place.stay();
-        let reply = match self.0.clone().acquire_owned().await {
-            Ok(permit) => {
-                let asked = move || {
-                    let _permit = permit;
-                    answer()
-                };
-                tokio::task::spawn_blocking(asked).await.ok()
-            }
-            Err(_) => None,
-        };
-        place.may_go();
-        match reply {
-            Some(reply) => response(reply),
-            None => refused(StatusCode::INTERNAL_SERVER_ERROR, "an internal fault; the log of the process has it"),
-        }
+/// Asks the archive on a thread of its own. While it answers, the connection is not closed for another one.
+pub(crate) async fn ask(
+    readers: &Readers,
+    place: &ConnectionHandle,
+    answer: impl FnOnce() -> Reply + Send + 'static,
+) -> Response<Body> {
+    place.stay();
+    let reply = readers.run(answer).await;
+    place.may_go();
+    match reply {
+        Some(reply) => response(reply),
+        None => refused(StatusCode::INTERNAL_SERVER_ERROR, "an internal fault; the log of the process has it"),
     }
 }
 
@@ -78,7 +56,7 @@ pub(crate) fn fields(headers: &HeaderMap, wanted: &[&str]) -> Vec<(String, Strin
 }
 
 /// A reply as an answer.
-fn response(reply: Reply) -> Response<Body> {
+pub(crate) fn response(reply: Reply) -> Response<Body> {
     let mut response = Response::new(whole(reply.body));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in reply.fields {

@@ -5,6 +5,9 @@
 //! of the home origin, may not ask for home pages.
 
 pub(crate) mod asking;
+mod programs;
+#[cfg(feature = "search")]
+mod results;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -13,10 +16,12 @@ use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 
-use crate::replay::{Home, Origins, Question, Replay};
+use crate::answers::Readers;
+use crate::replay::{Home, Origins, Question, Replay, is_home_path};
 use crate::server::guard::{FETCH_DESTINATION, FETCH_SITE, has_own_host, has_own_origin, only};
 use crate::server::{Body, Caller, Service};
-use asking::{Readers, body_of, fields, refused, without_body};
+use asking::{ask, body_of, fields, refused, without_body};
+pub(crate) use programs::Programs;
 
 /// Fields that a replay looks at.
 const FIELDS: [&str; 7] = [
@@ -35,8 +40,8 @@ const HEAD: &str = "/replay-head.js";
 /// One of the two origins.
 #[derive(Clone)]
 pub(crate) enum Side {
-    /// Our own pages.
-    Home(Arc<Home>),
+    /// Our own pages, and answers to programs.
+    Home(Arc<Home>, Arc<Programs>),
     /// Archived pages.
     Replay(Arc<Replay>),
 }
@@ -63,6 +68,11 @@ impl ArchiveService {
         ArchiveService { side, names, readers: Readers::new() }
     }
 
+    /// Returns whether a path is answered here, the start page aside: a server may have other pages beside them.
+    pub(crate) fn has(path: &str) -> bool {
+        is_home_path(path) || Programs::has(path)
+    }
+
     /// Origins of frames that show archived pages, as a policy has them, for a page at `host` of the address `local`.
     pub(crate) fn frame_sources(&self, host: &str, local: SocketAddr) -> String {
         self.origins(host, local).frame_sources()
@@ -71,7 +81,7 @@ impl ArchiveService {
     /// The origins for a request to `host`, which came to the address `local`.
     fn origins(&self, host: &str, local: SocketAddr) -> Origins {
         let Names { home_port, replay_port, ref sites } = self.names;
-        let own = if matches!(self.side, Side::Home(_)) { home_port } else { replay_port };
+        let own = if matches!(self.side, Side::Home(..)) { home_port } else { replay_port };
         let local = SocketAddr::new(local.ip().to_canonical(), own).to_string();
         let host = if self.site(host).is_some() { &local } else { host };
         let name = host.strip_suffix(&format!(":{own}")).unwrap_or(host);
@@ -104,7 +114,7 @@ impl ArchiveService {
         let is_opened = only(headers, FETCH_DESTINATION).is_some_and(|to| to == "document");
         let site = only(headers, FETCH_SITE).map(HeaderValue::as_bytes);
         let is_own = match self.side {
-            Side::Home(_) => matches!(site, None | Some(b"same-origin" | b"none")),
+            Side::Home(..) => matches!(site, None | Some(b"same-origin" | b"none")),
             Side::Replay(_) => matches!(site, None | Some(b"same-origin" | b"same-site" | b"none")),
         };
         // frames in a sandbox are of another site
@@ -135,12 +145,28 @@ impl Service for ArchiveService {
         if let Some((status, why)) = self.refusal(&request, caller) {
             return refused(status, why);
         }
+        if let Side::Home(_, programs) = &self.side
+            && Programs::has(request.uri().path())
+        {
+            return programs.answer(request, &caller.place).await;
+        }
         let Some(question) = self.question(request, caller).await else { return without_body() };
         let side = self.side.clone();
+        #[cfg(feature = "search")]
+        if let Side::Home(home, programs) = &side
+            && let Some(query) = results::asked(&question.target)
+        {
+            let (home, programs, query) = (home.clone(), programs.clone(), query.to_owned());
+            return ask(&self.readers, &caller.place, move || {
+                let found = results::results(programs.archive(), &query);
+                home.page(&question, found.status, &found.words, &found.body)
+            })
+            .await;
+        }
         let answer = move || match side {
-            Side::Home(home) => home.answer(&question),
+            Side::Home(home, _) => home.answer(&question),
             Side::Replay(replay) => replay.answer(&question),
         };
-        self.readers.ask(&caller.place, answer).await
+        ask(&self.readers, &caller.place, answer).await
     }
 }

@@ -1,6 +1,7 @@
 //! The archive of a crawl served by the real binary: captures by time, Memento, a crawl that goes on meanwhile, and who
 //! may ask.
 
+pub mod programs;
 pub mod proxy;
 pub mod site;
 

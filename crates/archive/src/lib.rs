@@ -104,6 +104,6 @@ mod archive;
 #[doc(hidden)]
 pub mod dirs;
 
-#[doc(hidden)]
-pub use archive::StoredList;
 pub use archive::{Answer, Archive, Cursor, Error, Follower, History, Page, Place, Result, WarcPlace};
+#[doc(hidden)]
+pub use archive::{FoundLink, FoundLinks, LinkFinder, Linking, StoredList, stated};

@@ -15,7 +15,7 @@ use crate::text::escape::{Escaped, escaped, json_line};
 use crate::text::figures::iso_ms;
 use crate::web::url::CanonicalUrl;
 
-pub(super) use texts::{Texts, lines_of, source_of, unified};
+pub(super) use texts::{Texts, lines_of, source_of};
 
 /// A kind of change of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 
-use super::Scans;
+use crate::archive::LinkFinder;
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::{Exit, UsageError};
 use crate::cli::output::{Output, memory};
@@ -116,7 +116,7 @@ impl GraphArgs {
 
     /// The graph of all selected pages.
     fn graph(&self, archive: &dyn Archive, warnings: &mut dyn Write) -> anyhow::Result<(Graph, Damage)> {
-        let (mut damage, mut scans) = (Damage::default(), Scans::new());
+        let (mut damage, mut finder) = (Damage::default(), LinkFinder::new(fastrand::u64(..)));
         let mut builder = Builder::new(self.memory);
         let selection = self.kind.narrow(&self.selection, KindChoice::Unjudged);
         selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
@@ -124,7 +124,7 @@ impl GraphArgs {
                 return Ok(());
             }
             match archive.shown(&entry) {
-                Ok(response) => self.page(archive, &entry, &response, &mut scans, &mut builder)?,
+                Ok(response) => self.page(archive, &entry, &response, &mut finder, &mut builder)?,
                 Err(e) => damage.note(e, warnings),
             }
             Ok(())
@@ -137,7 +137,7 @@ impl GraphArgs {
         archive: &dyn Archive,
         entry: &Entry,
         response: &Response,
-        scans: &mut Scans,
+        finder: &mut LinkFinder,
         builder: &mut Builder,
     ) -> anyhow::Result<()> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
@@ -145,7 +145,8 @@ impl GraphArgs {
         builder.host(&from, &host)?;
         let mut seen = HashSet::from([host]);
         let hops = || archive.history(entry).map(|history| history.hops);
-        for target in scans.targets(&url, entry.status, response, hops)? {
+        let content_type = response.content_type();
+        for target in finder.targets(&response.linking(&url, content_type.as_deref()), hops)? {
             let Some((to, host)) = self.level.of(&target) else { continue };
             if !seen.contains(&host) {
                 builder.host(&to, &host)?;

@@ -1,11 +1,7 @@
 //! `crawler export links`: which page names which URL.
 //!
-//! Pages, sheets and other documents are scanned again by the scan that the crawl itself uses, against their own URL
-//! and `<base>`. A target comes once a page, as the kind of link that names it first, with the first text that any of
-//! its anchors has. Sitemaps in all their forms and feeds of JSON are read as the crawl reads them, too: a text is one
-//! where the way to it says so.
+//! Links are those that [`LinkFinder`] finds: each target once a page.
 
-use std::collections::HashSet;
 use std::io::Write;
 
 use clap::Args;
@@ -13,23 +9,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Common;
-use crate::archive::StoredList;
+use crate::archive::{FoundLink, LinkFinder};
 use crate::cli::OpenArchive;
-use crate::cli::archive::{self, Archive, Damage, Response, redirect};
+use crate::cli::archive::{self, Archive, Damage, Response};
 use crate::cli::columns::{Column, Columns};
 use crate::cli::exit::Exit;
 use crate::cli::selection::KindChoice;
-use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::text::escape::{Cell, Escaped, json_line};
-use crate::web::headers;
-use crate::web::html::{
-    Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
-};
-use crate::web::sitemap::{Body, Entry, Format};
-use crate::web::url::{CanonicalUrl, KeyMaker};
-
-/// Links of a page; a page that names more is cut, and that is reported.
-const LINKS_MAX: usize = 100_000;
+use crate::web::url::CanonicalUrl;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -84,13 +71,6 @@ struct LinkColumns {
     target_columns: Option<Columns>,
 }
 
-/// The scans of a page: one that finds all links, one that leaves out what must not be followed.
-pub(in crate::cli) struct Scans {
-    all: LinkScan,
-    followed: LinkScan,
-    keys: KeyMaker,
-}
-
 impl LinksArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
         self.common.with(open_archive, false, |archive, out, warnings| self.write(archive, out, warnings))
@@ -102,14 +82,14 @@ impl LinksArgs {
         out: &mut dyn Write,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
-        let (mut damage, mut scans) = (Damage::default(), Scans::new());
+        let (mut damage, mut finder) = (Damage::default(), LinkFinder::new(fastrand::u64(..)));
         let selection = self.common.selection(KindChoice::Unjudged);
         selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
             if !selection.may_link(&entry) {
                 return Ok(());
             }
             match archive.shown(&entry) {
-                Ok(response) => match self.page(archive, &entry, &response, &mut scans, out, warnings)? {
+                Ok(response) => match self.page(archive, &entry, &response, &mut finder, out, warnings)? {
                     Ok(()) => {}
                     Err(e) => damage.note(e, warnings),
                 },
@@ -126,7 +106,7 @@ impl LinksArgs {
         archive: &dyn Archive,
         entry: &archive::Entry,
         response: &Response,
-        scans: &mut Scans,
+        finder: &mut LinkFinder,
         out: &mut dyn Write,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<()>> {
@@ -150,37 +130,17 @@ impl LinksArgs {
             let follow = if nofollow { "nofollow" } else { "follow" };
             Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}{from_line}{to_line}", Cell(text))?)
         };
-        if let Some(target) = redirect(&url, entry.status, response) {
-            line(target.as_str(), "redirect", false, "")?;
+        let content_type = response.content_type();
+        let hops = || archive.history(entry).map(|history| history.hops);
+        let found = match finder.links(&response.linking(&url, content_type.as_deref()), hops) {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error)),
+        };
+        for FoundLink { target, kind, nofollow, text } in &found.links {
+            line(target.as_str(), kind, *nofollow, text)?;
         }
-        let (links, texts, followed) = scans.find(&url, response);
-        let join = |value: &str| url.join(value).ok();
-        let linked: Vec<_> = headers::named(&response.headers, "link").map(headers::reference).collect();
-        let canonical = linked.iter().find_map(|value| canonical_header(value)).and_then(|value| join(&value));
-        if let Some(target) = headers::refresh(&response.headers).and_then(|value| join(&value)) {
-            line(target.as_str(), "refresh", links.nofollow_page, "")?;
-        }
-        for target in linked.iter().flat_map(|value| link_header(value)).filter_map(|(value, _)| join(&value)) {
-            let kind = if canonical.as_ref() == Some(&target) { "canonical" } else { "header" };
-            line(target.as_str(), kind, links.nofollow_page, "")?;
-        }
-        let mut dropped = u64::from(links.dropped);
-        match listed(&url, response, || archive.history(entry).map(|history| history.hops)) {
-            Ok(None) => {
-                for (link, text) in links.entries.iter().zip(&texts) {
-                    line(link.url.as_str(), kind(link.kind), !followed.contains(&link.keys.key), text)?;
-                }
-            }
-            Ok(Some(listed)) => {
-                for (target, entry) in &listed.entries {
-                    line(target.as_str(), kind(kind_of_entry(listed.format, *entry)), false, "")?;
-                }
-                dropped = listed.dropped;
-            }
-            Err(e) => return Ok(Err(e)),
-        }
-        if dropped > 0 {
-            writeln!(warnings, "crawler: {dropped} more links left out: {}", Escaped(&entry.url))?;
+        if found.dropped > 0 {
+            writeln!(warnings, "crawler: {} more links left out: {}", found.dropped, Escaped(&entry.url))?;
         }
         Ok(unread)
     }
@@ -223,104 +183,6 @@ impl LinkColumns {
             Some(entry) => (format!("\t{}", columns.line(archive, &entry)?), None),
             None => ("\t".repeat(columns.count()), None),
         })
-    }
-}
-
-impl Scans {
-    pub(in crate::cli) fn new() -> Self {
-        let scan = |respect_nofollow| LinkScan::new(LINKS_MAX, respect_nofollow, CanonicalUrl::LENGTH_MAX);
-        // any polynomial will do: the keys are compared within a page only
-        let keys = KeyMaker::new(Fingerprinter::random(fastrand::u64(..)), &[]);
-        Scans { all: scan(false), followed: scan(true), keys }
-    }
-
-    /// All URLs that an answer names which was found by `hops`: its redirect, its header fields, its links whether they
-    /// may be followed or not, its entries.
-    pub(in crate::cli) fn targets(
-        &mut self,
-        url: &CanonicalUrl,
-        status: u16,
-        response: &Response,
-        hops: impl FnOnce() -> anyhow::Result<String>,
-    ) -> anyhow::Result<Vec<CanonicalUrl>> {
-        let mut targets: Vec<CanonicalUrl> = redirect(url, status, response).into_iter().collect();
-        let refresh = headers::refresh(&response.headers);
-        targets.extend(refresh.and_then(|value| url.join(&value).ok()));
-        let linked: Vec<_> = headers::named(&response.headers, "link").map(headers::reference).collect();
-        targets
-            .extend(linked.iter().flat_map(|value| link_header(value)).filter_map(|(value, _)| url.join(&value).ok()));
-        if let Some(listed) = listed(url, response, hops)? {
-            targets.extend(listed.entries.into_iter().map(|(target, _)| target));
-            return Ok(targets);
-        }
-        let content_type = response.content_type();
-        let content_type = content_type.as_deref();
-        if let Some(document) = Document::of(&stated(url, content_type), &response.decoded) {
-            let (keys, said) = (&self.keys, RobotsDirectives::default());
-            let links = self.all.document(document, &response.decoded, content_type, url, keys, said);
-            targets.extend(links.entries.into_iter().map(|link| link.url));
-        }
-        Ok(targets)
-    }
-
-    /// The links of a page, their texts, and the keys of those that may be followed.
-    fn find(&mut self, url: &CanonicalUrl, response: &Response) -> (Links, Vec<String>, HashSet<Fingerprint>) {
-        let content_type = response.content_type();
-        let content_type = content_type.as_deref();
-        let tags: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
-        let said = x_robots_tag(tags.iter().map(|value| &**value), "*");
-        let Some(document) = Document::of(&stated(url, content_type), &response.decoded) else {
-            return (Links { nofollow_page: said.nofollow, ..Links::default() }, Vec::new(), HashSet::new());
-        };
-        let keys = &self.keys;
-        let (links, texts) = if matches!(document, Document::Html | Document::Xhtml) {
-            self.all.html_with_texts(&response.decoded, content_type, url, &self.keys, said)
-        } else {
-            let links = self.all.document(document, &response.decoded, content_type, url, keys, said);
-            let texts = vec![String::new(); links.entries.len()];
-            (links, texts)
-        };
-        let followed = self.followed.document(document, &response.decoded, content_type, url, keys, said);
-        (links, texts, followed.entries.iter().map(|link| link.keys.key).collect())
-    }
-}
-
-/// The entries of the answer at `url`, if it is a sitemap or a feed of JSON.
-fn listed(
-    url: &CanonicalUrl,
-    response: &Response,
-    hops: impl FnOnce() -> anyhow::Result<String>,
-) -> anyhow::Result<Option<StoredList>> {
-    let content_type = response.content_type();
-    let body = Body { content_type: content_type.as_deref(), content_encoding: None, bytes: &response.decoded };
-    StoredList::of(url, body, hops)
-}
-
-/// The kind of an entry of a file of this format.
-fn kind_of_entry(format: Format, entry: Entry) -> LinkKind {
-    match entry {
-        _ if format == Format::JsonFeed => LinkKind::Other,
-        Entry::Sitemap => LinkKind::Sitemap,
-        Entry::Page => LinkKind::Listed,
-        Entry::Beside | Entry::Next => LinkKind::Other,
-    }
-}
-
-/// Returns what is known of an answer before it is read. URLs in a sheet of a wrong type are found if a page embeds it,
-/// which is not known here.
-pub(super) fn stated<'a>(url: &'a CanonicalUrl, content_type: Option<&'a str>) -> Stated<'a> {
-    Stated { content_type, nosniff: false, path: url.path(), embedded: true }
-}
-
-fn kind(kind: LinkKind) -> &'static str {
-    match kind {
-        LinkKind::Anchor | LinkKind::Aside => "anchor",
-        LinkKind::Embed => "embed",
-        LinkKind::Refresh => "refresh",
-        LinkKind::Canonical => "canonical",
-        LinkKind::Other => "other",
-        LinkKind::Listed => "listed",
-        LinkKind::Sitemap => "sitemap",
     }
 }
 

@@ -34,7 +34,6 @@ use super::selection::{KindArgs, KindChoice, Selection};
 use super::{ArchiveArg, OpenArchive};
 use crate::clock::Time;
 use crate::warc::{Compression, Encoder};
-pub(super) use links::Scans;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

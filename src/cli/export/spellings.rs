@@ -10,7 +10,7 @@
 
 use std::io::Write;
 
-use super::links::{Scans, stated};
+use crate::archive::{LinkFinder, stated};
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::preferences::StatementFilter;
 use crate::cli::selection::Selection;
@@ -26,7 +26,7 @@ const PART: u8 = 0;
 
 /// Gathers spellings while entries are exported.
 pub(super) struct Spellings {
-    scans: Scans,
+    finder: LinkFinder,
     /// Lines of a plain spelling and another one of the same page.
     lines: Sorter,
     any: bool,
@@ -35,7 +35,7 @@ pub(super) struct Spellings {
 impl Spellings {
     /// Gathers in about `memory` bytes.
     pub(super) fn new(memory: usize) -> Self {
-        Spellings { scans: Scans::new(), lines: Sorter::new(memory), any: false }
+        Spellings { finder: LinkFinder::new(fastrand::u64(..)), lines: Sorter::new(memory), any: false }
     }
 
     /// True if there is any to look up.
@@ -80,7 +80,8 @@ impl Spellings {
     ) -> anyhow::Result<()> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
         let hops = || archive.history(entry).map(|history| history.hops);
-        for target in self.scans.targets(&url, entry.status, response, hops)? {
+        let content_type = response.content_type();
+        for target in self.finder.targets(&response.linking(&url, content_type.as_deref()), hops)? {
             if let Some(plain) = archive.plain_spelling(&target) {
                 self.push(&plain, target.as_str())?;
             }

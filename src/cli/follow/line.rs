@@ -10,14 +10,13 @@ use data_encoding::{BASE32, BASE64};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::super::archive::{Damage, Response, redirect};
+use super::super::archive::{Damage, Response};
 use super::super::exit::UsageError;
-use super::super::export::Scans;
 use super::super::page::{decode, is_page, title_of};
 use super::super::parts;
 use super::batch::Batch;
 use super::bodies::Bodies;
-use crate::archive::{Answer, Error, History, Page};
+use crate::archive::{Answer, Error, History, LinkFinder, Page};
 use crate::clock::Time;
 use crate::disk;
 use crate::reading::rendered_lines;
@@ -123,7 +122,7 @@ impl Field {
 pub(super) struct Lines {
     fields: Vec<(Field, Rc<str>)>,
     bodies: Option<Bodies>,
-    scans: Scans,
+    finder: LinkFinder,
 }
 
 /// Parts of a page that a line needs beside its entry.
@@ -164,7 +163,7 @@ impl Lines {
         let mut seen = BTreeSet::new();
         wanted.retain(|field| seen.insert(*field));
         let fields = wanted.into_iter().map(|field| (field, field.name().into())).collect();
-        Ok(Lines { fields, bodies, scans: Scans::new() })
+        Ok(Lines { fields, bodies, finder: LinkFinder::new(fastrand::u64(..)) })
     }
 
     /// Adds the line of `page` to `batch`. What cannot be read of it is reported, in the line too; a page that was
@@ -265,8 +264,9 @@ impl Lines {
     fn links(&mut self, page: &Page, response: &Response) -> anyhow::Result<Vec<String>> {
         let Ok(url) = CanonicalUrl::parse(page.url()) else { return Ok(Vec::new()) };
         let mut seen = BTreeSet::new();
-        let hops = || Ok(page.history()?.hops);
-        let targets = self.scans.targets(&url, page.status(), response, hops)?.into_iter();
+        let hops = || page.history().map(|history| history.hops);
+        let content_type = response.content_type();
+        let targets = self.finder.targets(&response.linking(&url, content_type.as_deref()), hops)?.into_iter();
         let targets = targets.map(|url| url.as_str().to_owned());
         Ok(targets.filter(|target| seen.insert(target.clone())).collect())
     }
@@ -295,7 +295,7 @@ fn texts(response: &Response, with_text: bool) -> (Option<String>, Option<String
 /// Returns the address to which an answer redirects.
 fn redirects_to(page: &Page, response: &Response) -> Option<String> {
     let url = CanonicalUrl::parse(page.url()).ok()?;
-    redirect(&url, page.status(), response).map(|target| target.as_str().to_owned())
+    headers::redirect(&url, page.status(), &response.headers).map(|target| target.as_str().to_owned())
 }
 
 /// Header fields as texts; what is no UTF-8 as ISO-8859-1.

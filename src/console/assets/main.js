@@ -113,8 +113,9 @@ function route() {
 addEventListener("hashchange", route);
 document.addEventListener("visibilitychange", () => document.hidden || refresh());
 byId("ask").addEventListener("submit", (event) => {
-  event.preventDefault();
   const url = byId("ask-url").value.trim();
+  if (event.submitter === byId("search") || /\s/.test(url)) return;
+  event.preventDefault();
   if (!url) return;
   const hash = `#explain=${encodeURIComponent(/^[a-z][a-z0-9+.-]*:/i.test(url) ? url : `http://${url}`)}`;
   if (location.hash === hash) route();

@@ -16,11 +16,10 @@ use crate::console::{
 };
 use crate::crawl::control::wire::Command;
 use crate::crawl::reports::coverage::at_the_end;
-use crate::crawl::{explain, options};
+use crate::crawl::{answers, options};
 use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::record::{self, QueuedHosts};
-use crate::web::url::CanonicalUrl;
 
 /// Figures of a moment serve all questions within this time.
 const FIGURES_AGE: Duration = Duration::from_millis(500);
@@ -154,19 +153,13 @@ impl Source for CrawlSource {
     }
 
     fn explain(&self, url: &str) -> Result<serde_json::Value, Problem> {
-        let url = parse(url)?;
-        let told = explain::explain(&self.dir, &url, None).map_err(|error| match error {
-            crate::crawl::CrawlError::Usage(why) => Problem::Missing(why),
-            error => Problem::Fault(error.to_string()),
-        })?;
-        let text = told.verdict.clone();
-        let mut json = serde_json::to_value(told).map_err(|error| Problem::Fault(error.to_string()))?;
-        json["text"] = text.into();
+        let mut json = answers::explained(&self.dir, url)?;
+        json["text"] = json["verdict"].clone();
         Ok(json)
     }
 
     fn versions(&self, url: &str) -> Result<Vec<Version>, Problem> {
-        archive::versions(&self.dir, &parse(url)?)
+        archive::versions(&self.dir, &answers::parsed(url)?)
     }
 
     fn tree(&self, under: &str) -> Result<Tree, Problem> {
@@ -187,10 +180,4 @@ impl Source for CrawlSource {
 /// The time that a crawl takes from now on, as its display shows it.
 fn left(live: &record::Live) -> Option<record::TimeLeft> {
     record::TimeLeft::of(&live.figures.statistics, &live.figures.gauges, live.rates.pages)
-}
-
-/// The URL that was asked for, as a crawl requests it.
-fn parse(text: &str) -> Result<CanonicalUrl, Problem> {
-    CanonicalUrl::parse(text.trim())
-        .map_err(|error| Problem::Question(format!("this is not a URL with its scheme that can be crawled: {error}")))
 }

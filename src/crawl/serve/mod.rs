@@ -14,13 +14,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CrawlError;
+use super::answers::StoredAnswers;
+use crate::answers::{Readers, Tools};
 use crate::clock::Time;
 use crate::console::Archived;
-use crate::replay::{Captures, Home, Origins, Proxied, Question, Replay};
-use crate::serve::{ArchiveService, Names, Side};
+use crate::replay::{Home, Origins, Proxied, Question, Replay};
+use crate::serve::{ArchiveService, Names, Programs, Side};
 use crate::server::{Limits, Listener, Server};
 use proxy::ArchiveProxy;
-use stored::StoredCaptures;
+pub(super) use stored::StoredCaptures;
 
 /// Default address of our own pages.
 pub(crate) const HOME_ADDRESS: &str = "127.0.0.1:9160";
@@ -60,10 +62,41 @@ pub(crate) fn beside(dir: &Path, console: SocketAddr) -> io::Result<Archived> {
     let above = console.port().checked_add(PORTS_BETWEEN).unwrap_or_default();
     let listener = bind(above).or_else(|_| bind(0))?;
     let names = names(console.port(), listener.address().port())?;
-    let captures: Arc<dyn Captures> = Arc::new(StoredCaptures::new(dir));
-    let home = ArchiveService::new(Side::Home(Arc::new(Home::new(captures.clone()))), names.clone());
-    let replay = ArchiveService::new(Side::Replay(Arc::new(Replay::new(captures))), names);
-    Ok(Archived { home, server: listener.serve("replay", LIMITS, replay)? })
+    let sides = Sides::new(dir);
+    let server = listener.serve("replay", LIMITS, sides.replay(names.clone()))?;
+    Ok(Archived { home: sides.home(names), server })
+}
+
+/// The two sides of one archive.
+struct Sides {
+    dir: PathBuf,
+    captures: Arc<StoredCaptures>,
+    pages: Arc<Replay>,
+}
+
+impl Sides {
+    fn new(dir: &Path) -> Sides {
+        let captures = Arc::new(StoredCaptures::new(dir));
+        let pages = Arc::new(Replay::new(captures.clone()));
+        Sides { dir: dir.to_owned(), captures, pages }
+    }
+
+    fn home(&self, names: Names) -> ArchiveService {
+        let answers = Arc::new(StoredAnswers::new(&self.dir, self.captures.clone()));
+        let programs = Arc::new(Programs::new(answers));
+        let side = Side::Home(Arc::new(Home::new(self.captures.clone())), programs);
+        ArchiveService::new(side, names)
+    }
+
+    fn replay(&self, names: Names) -> ArchiveService {
+        ArchiveService::new(Side::Replay(self.pages.clone()), names)
+    }
+}
+
+/// The archive in the crawl directory `dir` as tools for a language model.
+pub(crate) fn tools(dir: &Path) -> Tools {
+    let answers = StoredAnswers::new(dir, Arc::new(StoredCaptures::new(dir)));
+    Tools::new(Arc::new(answers), Readers::new())
 }
 
 /// Addresses at which an archive is served, and the proxy's choice of captures.
@@ -114,15 +147,13 @@ impl Served {
         }
         let (home, replay) = (listen(home)?, listen(replay)?);
         let proxy = proxy.map(listen).transpose()?;
-        let captures: Arc<dyn Captures> = Arc::new(StoredCaptures::new(dir));
         let names = names(home.address().port(), replay.address().port()).map_err(failed)?;
-        let of = |side| ArchiveService::new(side, names.clone());
-        let side = Side::Home(Arc::new(Home::new(captures.clone())));
-        let home = home.serve("serve-home", LIMITS, of(side)).map_err(failed)?;
-        let pages = Arc::new(Replay::new(captures.clone()));
-        let replay = replay.serve("serve-replay", LIMITS, of(Side::Replay(pages.clone()))).map_err(failed)?;
-        let open = |listener| ServedProxy::open(listener, dir, Proxied::new(captures, time));
-        Ok(Served { home, replay, pages, proxy: proxy.map(open).transpose()? })
+        let sides = Sides::new(dir);
+        let home = home.serve("serve-home", LIMITS, sides.home(names.clone())).map_err(failed)?;
+        let replay = replay.serve("serve-replay", LIMITS, sides.replay(names)).map_err(failed)?;
+        let open = |listener| ServedProxy::open(listener, dir, Proxied::new(sides.captures.clone(), time));
+        let proxy = proxy.map(open).transpose()?;
+        Ok(Served { home, replay, pages: sides.pages, proxy })
     }
 
     /// The address of our own pages.

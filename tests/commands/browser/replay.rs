@@ -168,14 +168,14 @@ fn a_page_works_as_it_did_after_its_servers_are_gone() {
     until(&mut browser, "document.getElementById('pic').naturalWidth === 1");
     until(&mut browser, "document.getElementById('inner').naturalWidth === 1");
     until(&mut browser, "getComputedStyle(document.body).color === 'rgb(1, 2, 3)'");
-    assert_eq!(browser.text("document.querySelector('input[name=url]').value"), format!("{own}/"));
+    assert_eq!(browser.text("document.querySelector('#q').value"), format!("{own}/"));
     browser.value("0");
     assert!(browser.messages.problems.is_empty(), "{:#?}", browser.messages.problems);
 
     until(&mut browser, "document.getElementById('link').click() || true");
     until(&mut browser, "document.getElementById('two')");
     until(&mut browser, "location.pathname === '/pushed'");
-    browser.until(&format!("document.querySelector('input[name=url]').value === '{own}/page2'"));
+    browser.until(&format!("document.querySelector('#q').value === '{own}/page2'"));
     browser.open(&format!("http://{}{path}", served.home));
     until(&mut browser, "document.getElementById('frame') && (document.getElementById('form').requestSubmit(), true)");
     until(&mut browser, "document.getElementById('results')");

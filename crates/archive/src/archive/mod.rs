@@ -3,6 +3,7 @@
 mod cursor;
 mod error;
 mod follower;
+mod links;
 mod listed;
 mod page;
 mod tail;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub use cursor::{Cursor, Place};
 pub use error::{Error, Result};
 pub use follower::Follower;
+pub use links::{FoundLink, FoundLinks, LinkFinder, Linking, stated};
 pub use listed::StoredList;
 pub use page::{Answer, History, Page, WarcPlace};
 

@@ -6,10 +6,12 @@
 //! - [`tree`]: the tree of a page, given up when it costs too much
 //! - [`main_content`](mod@main_content): what a page is about; `parts` knows what elements say that they are,
 //!   `selection` takes those that it is in, `endings` leaves out what is no text at its end, and `markdown` writes it
+//! - [`compared`]: the text by which versions of it are compared
 //! - [`page`]: its title, headings, and the text that it is about
 //! - [`rendered`]: its text as a browser shows it
 //! - [`facts`]: what a page states for programs, and its language
 
+pub mod compared;
 mod endings;
 pub mod facts;
 pub mod main_content;

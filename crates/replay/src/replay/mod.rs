@@ -46,7 +46,10 @@ use std::sync::Arc;
 pub use captures::{ArchiveFault, Capture, CaptureId, Captures, Content, StartPage};
 pub use message::{Origins, Question, Reply};
 pub use moment::parse as moment;
+pub use pages::html_text;
 pub use proxied::Proxied;
+
+use crawler_web::clock::Time;
 
 use crate::rewrite::{Options, Purpose, Source, Target, rewrite, rewrite_script};
 use crate::web::html::{Document, Stated};
@@ -131,7 +134,8 @@ impl Home {
         let (path, query) = question.target.split_once('?').unwrap_or((&question.target, ""));
         Ok(match path {
             "/" => Reply::page(200, pages::start(&self.captures.start_pages(HOSTS_MAX)?)),
-            "/calendar" => return self.calendar(query),
+            "/calendar" => return self.calendar(&given(query, "url")),
+            "/search" => search(&given(query, "q")),
             "/assets/look.css" => Reply::new(200, CSS, LOOK),
             "/assets/home.css" => Reply::new(200, CSS, include_str!("assets/home.css")),
             "/assets/home.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/home.js")),
@@ -139,13 +143,15 @@ impl Home {
         })
     }
 
-    fn calendar(&self, query: &str) -> Result<Reply, ArchiveFault> {
-        let given = query.split('&').find_map(|pair| pair.strip_prefix("url=")).unwrap_or_default();
-        let given = address::unescaped(&given.replace('+', " ")).unwrap_or_default();
-        let given = given.trim();
+    /// A page of our own with this body, below the form with what was `asked`.
+    pub fn page(&self, question: &Question, status: u16, asked: &str, body: &str) -> Reply {
+        let html = pages::page(asked, &pages::search_form(asked), body);
+        hold(Reply::page(status, html), Policy::Home, question)
+    }
+
+    fn calendar(&self, given: &str) -> Result<Reply, ArchiveFault> {
         let Some(url) = address::url(given) else {
-            let page = pages::calendar(given, &[]);
-            return Ok(Reply::page(404, page));
+            return Ok(Reply::page(404, pages::calendar(given, &[])));
         };
         let captures = self.captures.captures(&url)?;
         let status = if captures.is_empty() { 404 } else { 200 };
@@ -153,10 +159,35 @@ impl Home {
     }
 }
 
+/// Returns whether people who ask for `text` mean a URL, and not words.
+pub fn is_url(text: &str) -> bool {
+    !text.contains(char::is_whitespace) && address::url(text).is_some()
+}
+
+/// The value of a parameter in the query of a URL.
+fn given(query: &str, name: &str) -> String {
+    let value = query.split('&').filter_map(|pair| pair.split_once('=')).find(|(own, _)| *own == name);
+    let value = value.map_or(String::new(), |(_, value)| value.replace('+', " "));
+    address::unescaped(&value).unwrap_or_default().trim().to_owned()
+}
+
+/// Leads from what was asked for to the captures of the URL. Words are the affair of a server that has an index.
+fn search(asked: &str) -> Reply {
+    if is_url(asked) {
+        return Reply::found(format!("/calendar?url={}", address::escaped(asked)));
+    }
+    Reply::page(404, pages::problem("This is not the URL of a page of the web, and there is no search here."))
+}
+
 /// Returns whether a path belongs to [`Home`], its start page aside: a server may have other pages beside them.
 pub fn is_home_path(path: &str) -> bool {
     let is_capture = matches!(address::read(path), Place::Capture { .. });
-    is_capture || matches!(path, "/calendar" | "/assets/home.css" | "/assets/home.js")
+    is_capture || matches!(path, "/calendar" | "/search" | "/assets/home.css" | "/assets/home.js")
+}
+
+/// The path, at the origin of our own pages, of the one that shows the capture of `url` at `time`.
+pub fn page_path(time: Time, url: &CanonicalUrl) -> String {
+    address::path(&digits(time), Form::Replayed, url)
 }
 
 /// The page with the frame that shows a capture.

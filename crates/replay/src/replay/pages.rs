@@ -10,7 +10,7 @@ use super::message::Origins;
 use super::moment::{digits, shown};
 
 /// Text as it is written in HTML, in a text or between quotes.
-pub(super) fn text(text: &str) -> String {
+pub fn html_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -26,7 +26,7 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// A page with the look of all; `header` stands behind the name of the program.
-fn page(title: &str, header: &str, body: &str) -> String {
+pub(super) fn page(title: &str, header: &str, body: &str) -> String {
     format!(
         "<!doctype html><html lang=en><head><meta charset=utf-8>\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
@@ -34,16 +34,17 @@ fn page(title: &str, header: &str, body: &str) -> String {
          <link rel=stylesheet href=\"/assets/look.css\"><link rel=stylesheet href=\"/assets/home.css\"></head>\
          <body><a class=skip href=\"#main\">Skip to the archive</a>\
          <header><p class=brand><a href=\"/\">crawler</a></p>{header}</header>{body}",
-        text(title)
+        html_text(title)
     )
 }
 
-fn search(url: &str) -> String {
+/// The form in which a URL or words are asked for; `asked` is what was.
+pub(super) fn search_form(asked: &str) -> String {
     format!(
-        "<form class=search role=search action=\"/calendar\"><label class=hidden for=url>URL to show</label>\
-         <input id=url name=url type=text inputmode=url autocomplete=off autocapitalize=off spellcheck=false \
-         value=\"{}\" placeholder=\"https://example.com/\"><button>Show captures</button></form>",
-        text(url)
+        "<form class=search role=search action=\"/search\"><label class=hidden for=q>Words or a URL</label>\
+         <input id=q name=q type=search autocomplete=off autocapitalize=off spellcheck=false \
+         value=\"{}\" placeholder=\"Words, or https://example.com/\"><button>Search</button></form>",
+        html_text(asked)
     )
 }
 
@@ -58,21 +59,27 @@ pub(super) fn missing(url: &str, others: &[Alternative], origin: &str) -> String
     let mut body = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><title>Not in the archive</title>\
          <h1>Not in the archive</h1><p>The crawl has not stored this URL: <code>{}</code>",
-        text(url)
+        html_text(url)
     );
     if !others.is_empty() {
         body.push_str("<p>The nearest captures of other URLs:<ul>");
     }
     for Alternative { url, capture } in others {
         let to = format!("{origin}{}", path(&digits(capture.time), Form::Replayed, url));
-        let _ = write!(body, "<li><a href=\"{}\">{}</a> of {}", text(&to), text(url.as_str()), shown(capture.time));
+        let _ = write!(
+            body,
+            "<li><a href=\"{}\">{}</a> of {}",
+            html_text(&to),
+            html_text(url.as_str()),
+            shown(capture.time)
+        );
     }
     body
 }
 
 /// Says in one sentence why there is no answer.
 pub(super) fn problem(sentence: &str) -> String {
-    format!("<!doctype html><html lang=en><meta charset=utf-8><title>No answer</title><p>{}", text(sentence))
+    format!("<!doctype html><html lang=en><meta charset=utf-8><title>No answer</title><p>{}", html_text(sentence))
 }
 
 /// The page to begin with.
@@ -85,16 +92,16 @@ pub(super) fn start(pages: &[StartPage]) -> String {
     for StartPage { url, time } in pages {
         let to = CanonicalUrl::parse(url).map(|url| path(&digits(*time), Form::Replayed, &url));
         let Ok(to) = to else { continue };
-        let _ = write!(body, "<li><a href=\"{}\">{}</a> <time>{}</time>", text(&to), text(url), shown(*time));
+        let _ = write!(body, "<li><a href=\"{}\">{}</a> <time>{}</time>", html_text(&to), html_text(url), shown(*time));
     }
-    page("Archive", &search(""), &(body + "</ul></main>"))
+    page("Archive", &search_form(""), &(body + "</ul></main>"))
 }
 
 /// All captures of a URL by month, the newest first.
 pub(super) fn calendar(url: &str, captures: &[Capture]) -> String {
     let mut body = "<main id=main tabindex=-1><h1>Captures</h1>".to_owned();
     if captures.is_empty() {
-        let _ = write!(body, "<p>The crawl has not stored this URL: <code>{}</code>", text(url));
+        let _ = write!(body, "<p>The crawl has not stored this URL: <code>{}</code>", html_text(url));
     }
     let mut month = String::new();
     for capture in captures.iter().rev() {
@@ -110,13 +117,13 @@ pub(super) fn calendar(url: &str, captures: &[Capture]) -> String {
         let _ = write!(
             body,
             "<li><a href=\"{}\">{moment}</a> <span>{} {}{revisit}</span> <small>{}</small>",
-            text(&to),
+            html_text(&to),
             capture.status,
-            text(&capture.mime),
-            text(&capture.url)
+            html_text(&capture.mime),
+            html_text(&capture.url)
         );
     }
-    page("Captures", &search(url), &(body + "</main>"))
+    page("Captures", &search_form(url), &(body + "</main>"))
 }
 
 /// The frame that shows a capture.
@@ -127,20 +134,20 @@ pub(super) fn frame(time: &str, form: Form, url: &CanonicalUrl, origins: &Origin
     let header = format!(
         "{}<nav><a id=calendar href=\"/calendar?url={}\">All captures</a> <a id=switch href=\"{}\">{name}</a></nav>\
          <time id=time>{}</time>",
-        search(url.as_str()),
+        search_form(url.as_str()),
         escaped(url.as_str()),
-        text(&path(time, other, url)),
-        text(time),
+        html_text(&path(time, other, url)),
+        html_text(time),
     );
     let body = format!(
         "<main id=main tabindex=-1 class=framed><h1 class=hidden>{}</h1>\
          <iframe id=replay title=\"The archived page\" data-origin=\"{}\" src=\"{}/replay-start#{}\" \
          sandbox=\"allow-scripts allow-same-origin allow-forms allow-modals\" referrerpolicy=no-referrer></iframe>\
          </main><script src=\"/assets/home.js\"></script>",
-        text(url.as_str()),
-        text(&origins.replay),
-        text(&origins.replay),
-        text(&at),
+        html_text(url.as_str()),
+        html_text(&origins.replay),
+        html_text(&origins.replay),
+        html_text(&at),
     );
     page(url.as_str(), &header, &body)
 }

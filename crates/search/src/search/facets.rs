@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::{Column, StrColumn};
@@ -13,7 +14,7 @@ use super::fields::Fields;
 const VALUES_MAX: usize = 50;
 
 /// A value, and the number of pages with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Facet {
     /// The value. A page without one has an empty text.
     pub value: String,
@@ -23,7 +24,7 @@ pub struct Facet {
 
 /// The most frequent values among the pages that were found, near duplicates included: the most frequent first, and
 /// years and months in their order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Facets {
     /// Hosts.
     pub hosts: Vec<Facet>,

@@ -1,5 +1,6 @@
 //! The answer to a question.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tantivy::schema::Field;
 use tantivy::schema::document::Value;
@@ -13,7 +14,7 @@ use crate::clock::Time;
 use crate::web::warc_date::format_date;
 
 /// The answer. Its JSON is the JSON of the command and of servers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Found {
     /// Pages that fit, near duplicates included.
     pub total: u64,
@@ -26,7 +27,7 @@ pub struct Found {
 }
 
 /// A page that was found, with what it takes to cite it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Hit {
     /// Its URL.
     pub url: String,

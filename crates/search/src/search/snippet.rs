@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::analyzer::terms;
@@ -16,7 +17,7 @@ const BEFORE_BYTES: usize = 60;
 const LOOKED_AT_MAX: usize = 256 << 10;
 
 /// An excerpt: plain text, never HTML.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Snippet {
     /// The text, in one line; `…` where it was cut.
     pub text: String,

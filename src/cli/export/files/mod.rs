@@ -20,7 +20,7 @@ use self::guide::{Destination, Guide};
 use self::name::Name;
 use self::start::StartPage;
 use self::tree::{Made, Tree};
-use super::links::stated;
+use crate::archive::stated;
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::Exit;
 use crate::cli::selection::{KindArgs, KindChoice, Selection};

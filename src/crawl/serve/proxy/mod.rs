@@ -34,10 +34,11 @@ use tokio::time::timeout;
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::answers::Readers;
 use crate::clock::{Clock, SystemClock};
 use crate::crawl::CrawlError;
 use crate::replay::{Origins, Proxied, Question};
-use crate::serve::asking::{Readers, body_of, fields, refused, without_body};
+use crate::serve::asking::{ask, body_of, fields, refused, without_body};
 use crate::server::guard::only;
 use crate::server::{Body, ConnectionHandle, Conversation, Limits, whole};
 use authority::Authority;
@@ -158,7 +159,7 @@ impl ArchiveProxy {
         let (method, fields) = (head.method.to_string(), fields(&head.headers, &FIELDS));
         let question = Question { method, target, fields, body, origins: Origins::default(), site: None };
         let proxied = self.proxied.clone();
-        self.readers.ask(place, move || proxied.answer(&question)).await
+        ask(&self.readers, place, move || proxied.answer(&question)).await
     }
 }
 

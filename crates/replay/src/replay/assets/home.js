@@ -11,7 +11,7 @@ addEventListener("message", (event) => {
   const [path, time, letters = "", url] = found;
   history.replaceState(null, "", path);
   document.title = url;
-  document.querySelector("input[name=url]").value = url;
+  document.getElementById("q").value = url;
   document.getElementById("time").innerText = time.replace(/(....)(..)(..)(..)(..)(..)/, "$1-$2-$3 $4:$5:$6");
   document.getElementById("calendar").href = `/calendar?url=${encodeURIComponent(url)}`;
   document.getElementById("switch").href = `/${time}${letters ? "" : "rd_"}/${url}`;

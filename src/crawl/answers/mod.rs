@@ -1,0 +1,188 @@
+//! The answers of a crawl directory, in which a crawl may be running, to programs that ask.
+
+mod page;
+#[cfg(feature = "search")]
+mod search;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::CrawlError;
+use super::explain;
+use super::reports::coverage::coverage;
+use super::serve::StoredCaptures;
+use crate::answers::question::{CapturesOf, DifferenceOf, ExplanationOf, LinksOf, Nothing, ROWS_MAX, StoredAt, TextOf};
+use crate::answers::{Answers, Capture, Captures, Difference, Links, Problem, Stored, Text};
+use crate::archive::Page;
+use crate::container::KeyRecord;
+use crate::dirs::{CrawlDirs, Found};
+use crate::disk::Disk;
+use crate::replay::{self, page_path};
+use crate::text::figures::iso_ms;
+use crate::web::url::CanonicalUrl;
+use crate::web::warc_date;
+use page::Wanted;
+
+/// Captures of a URL that are looked at: the newest ones.
+const CAPTURES_MAX: usize = 10_000;
+
+/// The archive in a crawl directory.
+pub(super) struct StoredAnswers {
+    dir: PathBuf,
+    captures: Arc<StoredCaptures>,
+    #[cfg(feature = "search")]
+    search: search::Searching,
+}
+
+impl StoredAnswers {
+    /// The archive in `dir`, of which others show these captures.
+    pub(super) fn new(dir: &Path, captures: Arc<StoredCaptures>) -> StoredAnswers {
+        StoredAnswers {
+            dir: dir.to_owned(),
+            captures,
+            #[cfg(feature = "search")]
+            search: search::Searching::new(dir),
+        }
+    }
+
+    /// The versions of a URL, the newest first; there is one at least.
+    fn versions(&self, url: &str) -> Result<Versions, Problem> {
+        let url = parsed(url)?;
+        let missing = || Problem::Missing(format!("the archive has no capture of {}", url.as_str()));
+        let archive = self.captures.archive().map_err(fault)?.ok_or_else(missing)?;
+        let found = archive.archives().versions(&url, CAPTURES_MAX).map_err(fault)?;
+        if found.is_empty() {
+            return Err(missing());
+        }
+        Ok(Versions { archive, found })
+    }
+}
+
+/// The versions of a URL.
+struct Versions {
+    archive: crate::archive::Archive,
+    /// The newest first.
+    found: Vec<Found>,
+}
+
+impl Versions {
+    /// The place of the version nearest to `time`; without it, of the newest one with content or else of the newest.
+    fn nearest(&self, time: Option<&str>) -> Result<usize, Problem> {
+        let Some(time) = time else {
+            return Ok(self.found.iter().position(|(_, record)| is_content(record)).unwrap_or(0));
+        };
+        let time = replay::moment(time).map_or_else(|| warc_date::until(time), Ok).map_err(Problem::Question)?;
+        let distance = |at: &usize| self.found[*at].1.time.ms().abs_diff(time.ms());
+        Ok((0..self.found.len()).min_by_key(distance).unwrap_or(0))
+    }
+
+    /// The place of the newest version before the one at `to` that has other content; else of the one before it.
+    fn before(&self, to: usize) -> Result<usize, Problem> {
+        let digest = |at: usize| self.found[at].1.payload_sha1;
+        let older = to + 1..self.found.len();
+        let other = older.clone().find(|&at| is_content(&self.found[at].1) && digest(at) != digest(to));
+        let none = || Problem::Missing("there is no capture before it".to_owned());
+        other.or_else(|| older.clone().next()).ok_or_else(none)
+    }
+
+    fn page(&self, at: usize) -> Page {
+        let (shard, record) = &self.found[at];
+        Page::new(self.archive.archives().clone(), *shard, record.clone())
+    }
+
+    fn wanted(&self, at: usize) -> Result<Wanted, Problem> {
+        Wanted::read(&self.page(at))
+    }
+}
+
+impl Answers for StoredAnswers {
+    #[cfg(feature = "search")]
+    fn search(&self, question: &crate::answers::SearchFor) -> Result<crate::answers::Searched, Problem> {
+        self.search.search(question)
+    }
+
+    fn captures(&self, question: &CapturesOf) -> Result<Captures, Problem> {
+        let versions = self.versions(&question.url)?;
+        let shown = versions.found.iter().take(question.limit.min(ROWS_MAX));
+        Ok(Captures { total: versions.found.len(), captures: shown.map(|(_, record)| capture(record)).collect() })
+    }
+
+    fn stored(&self, question: &StoredAt) -> Result<Stored, Problem> {
+        let versions = self.versions(&question.url)?;
+        versions.wanted(versions.nearest(question.time.as_deref())?)?.stored()
+    }
+
+    fn text(&self, question: &TextOf) -> Result<Text, Problem> {
+        let versions = self.versions(&question.url)?;
+        versions.wanted(versions.nearest(question.time.as_deref())?)?.text(question)
+    }
+
+    fn links(&self, question: &LinksOf) -> Result<Links, Problem> {
+        let versions = self.versions(&question.url)?;
+        versions.wanted(versions.nearest(question.time.as_deref())?)?.links(question)
+    }
+
+    fn difference(&self, question: &DifferenceOf) -> Result<Difference, Problem> {
+        let versions = self.versions(&question.url)?;
+        let to = versions.nearest(question.to.as_deref())?;
+        let from = match &question.from {
+            Some(time) => versions.nearest(Some(time))?,
+            None => versions.before(to)?,
+        };
+        versions.wanted(from)?.difference(&versions.wanted(to)?, question.limit)
+    }
+
+    fn explanation(&self, question: &ExplanationOf) -> Result<Value, Problem> {
+        explained(&self.dir, &question.url)
+    }
+
+    fn coverage(&self, _: &Nothing) -> Result<Value, Problem> {
+        let disk = Disk::real();
+        let found = CrawlDirs::open(&disk, &self.dir).and_then(|dirs| coverage(&disk, &dirs)).map_err(fault)?;
+        let none = || Problem::Missing("the crawl has no checkpoint yet".to_owned());
+        let found = found.ok_or_else(none)?;
+        let mut json = serde_json::to_value(&found).map_err(fault)?;
+        json["sentence"] = found.sentence().into();
+        Ok(json)
+    }
+}
+
+/// Everything that the crawl in `dir` knows of a URL.
+pub(super) fn explained(dir: &Path, url: &str) -> Result<Value, Problem> {
+    let told = explain::explain(dir, &parsed(url)?, None).map_err(|error| match error {
+        CrawlError::Usage(why) => Problem::Missing(why),
+        error => fault(error),
+    })?;
+    serde_json::to_value(told).map_err(fault)
+}
+
+/// The URL that was asked for, as a crawl requests it.
+pub(super) fn parsed(text: &str) -> Result<CanonicalUrl, Problem> {
+    CanonicalUrl::parse(text.trim())
+        .map_err(|error| Problem::Question(format!("this is not a URL with its scheme that can be crawled: {error}")))
+}
+
+fn fault(error: impl std::fmt::Display) -> Problem {
+    Problem::Fault(error.to_string())
+}
+
+/// True for a page that is what was asked for.
+fn is_content(record: &KeyRecord) -> bool {
+    let is_confirmed = record.status == 304 && record.payload_at.is_some();
+    record.kind.is_none() && !record.robots && (matches!(record.status, 200..=299) || is_confirmed)
+}
+
+fn capture(record: &KeyRecord) -> Capture {
+    let path = CanonicalUrl::parse(&record.url).map(|url| page_path(record.time, &url));
+    Capture {
+        url: record.url.clone(),
+        captured: iso_ms(record.time),
+        status: record.status,
+        mime: record.mime.clone(),
+        bytes: record.payload_bytes,
+        revisit: record.payload_at.is_some() || record.is_external,
+        path: path.unwrap_or_default(),
+    }
+}
