@@ -20,8 +20,18 @@ delay_factor = 0.0
 delay_per_ip = "0s"
 [network]
 allow = ["127.0.0.0/8"]
+[dns]
+hosts = {hosts}
 [crawl]
 checkpoint_interval = "10m"
+"""
+
+# what each page shows is taken from a browser, too
+RENDERING = """[render]
+mode = "always"
+delay = "0s"
+connections_per_host = 16
+allow_unsandboxed = true
 """
 
 # as a proxy and without any rewriting: the browser gets the bytes of the archive, and no request has another way
@@ -46,14 +56,17 @@ class Archive:
         return {url for url, (status, mime) in self.records.items() if status == "200" and mime == "text/html"}
 
 
-def crawled(label, program, site, work, scope):
-    """An archive of `site` by the crawler `program`, with the index that it exports; `scope` has lines of settings."""
+def crawled(label, program, site, work, scope, more=""):
+    """An archive of `site` by the crawler `program`, with the index that it exports; `scope` has lines of settings,
+    `more` has sections."""
     folder = emptied(os.path.join(work, "archives", site.name, label))
     crawl = os.path.join(folder, "crawl")
     with open(os.path.join(folder, "seeds.txt"), "w") as seeds:
         seeds.write(site.seeds())
     with open(os.path.join(folder, "crawler.toml"), "w") as settings:
-        settings.write(SETTINGS.format(exclude=json.dumps(getattr(site, "exclude", [])), scope="\n".join(scope)))
+        hosts = ", ".join(f'"{name}" = "{address}"' for name, address in getattr(site, "hosts", {}).items())
+        settings.write(SETTINGS.format(exclude=json.dumps(getattr(site, "exclude", [])), scope="\n".join(scope),
+                                       hosts=f"{{ {hosts} }}") + more)
     cpu_s = timed([program, "--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl", "-q"], folder)
     collection = laid_out(folder)
     for name in os.listdir(os.path.join(crawl, "pages")):

@@ -2,6 +2,7 @@
 
 `run --replay` shows the same pages by all of them, and the cases of tests/commands/browser/cases.txt, which are hard.
 """
+import base64
 import http.server
 import os
 import re
@@ -81,6 +82,14 @@ class Serve(Program):
         return f"http://127.0.0.1:{self.port}/{moment}/{url}"
 
 
+class Rendered(Serve):
+    """The same, with pages as the browser of the crawl left them."""
+    name = "serve, rendered"
+
+    def page(self, moment, url):
+        return super().page(f"{moment}rd_", url)
+
+
 class Pywb(Program):
     name = "pywb"
 
@@ -146,8 +155,9 @@ def worker(work):
     return script
 
 
-def all_of(archive, program, pip, work):
-    return [Serve(archive, program), Pywb(archive, pip), Wabac(archive, program, work)]
+def all_of(archive, program, pip, work, is_rendered):
+    rendered = [Rendered(archive, program)] if is_rendered else []
+    return [Serve(archive, program), *rendered, Pywb(archive, pip), Wabac(archive, program, work)]
 
 
 class Files(http.server.BaseHTTPRequestHandler):
@@ -191,17 +201,22 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Cases:
-    """The site of the hard cases, at two origins, while the `with` lasts."""
+    """The site of the hard cases, at two origins and a name of the first, while the `with` lasts."""
     name = "cases"
     made_by = "Hard cases"
+    host, in_ascii = "bücher.example", "xn--bcher-kva.example"
+    at_unicode = "/unicode-host/"
 
     def __init__(self, port):
         self.addresses = ["127.0.0.31", "127.0.0.32"]
         self.port = port
         self.origin, self.other = (f"http://{address}:{port}" for address in self.addresses)
+        self.unicode = f"http://{self.host}:{port}"
+        # the name has an address for the crawler and for the browser
+        self.hosts = {self.in_ascii: self.addresses[0]}
         with open(CASES, encoding="utf-8") as file:
             text = file.read()
-        for name, value in {"begin": BEGIN, "own": self.origin, "other": self.other}.items():
+        for name, value in {"begin": BEGIN, "own": self.origin, "other": self.other, "unicode": self.unicode}.items():
             text = text.replace("{" + name + "}", value)
         self.files, self.posts = {}, set()
         for part in text.split("\n@ ")[1:]:
@@ -212,21 +227,27 @@ class Cases:
             fields = dict([more[1].split(": ", 1)]) if len(more) > 1 else {}
             status = int(more[0]) if more and more[0].isdigit() else 200
             encoding = "windows-1252" if "1252" in kind else "utf-8"
-            self.files[path] = (status, kind, fields, (body.rstrip() + "\n").encode(encoding))
+            is_video = kind.startswith("video/")
+            sent = base64.b64decode(body) if is_video else (body.rstrip() + "\n").encode(encoding)
+            self.files[path] = (status, kind, fields, sent)
 
     def urls(self):
         pages = [path for path in self.files if re.match(r"^/[^/]+/(\?|$)", path)]
-        return [self.origin + path for path in pages if b"works" in self.files[path][3]
-                and self.files[path][1].startswith("text/html")]
+        return [(self.unicode if path == self.at_unicode else self.origin) + path for path in pages
+                if b"works" in self.files[path][3] and self.files[path][1].startswith("text/html")]
+
+    def origins(self, path):
+        """Origins at which a file is a seed."""
+        return self.origin, self.unicode if path.startswith(self.at_unicode) else self.other
 
     def seeds(self):
-        lines = [f"{origin}{path}" for path in self.files for origin in (self.origin, self.other)
-                 if path not in self.posts]
+        lines = [f"{origin}{path}" for path in self.files for origin in self.origins(path) if path not in self.posts]
         lines += [f'{{"url":"{self.origin}{path}","method":"POST","json":{{"a":1}}}}' for path in self.posts]
         return "\n".join(lines) + "\n"
 
     def file(self, url):
-        return any(url == origin + path for path in self.files for origin in (self.origin, self.other))
+        url = url.replace(self.in_ascii, self.host)
+        return any(url == origin + path for path in self.files for origin in self.origins(path))
 
     def __enter__(self):
         files = self.files

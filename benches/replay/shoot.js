@@ -2,8 +2,9 @@
 //
 //     node shoot.js JOB.json
 //
-// The job: { chromium, proxy, framed, width, height, pages: [{ url, png }], report }. With `proxy`, every request goes
-// there, those to loopback too. With `framed`, the picture is that of the page's first frame, at this size.
+// The job: { chromium, proxy, framed, hosts, width, height, pages: [{ url, png }], report }. With `proxy`, every
+// request goes there, those to loopback too. With `framed`, the picture is that of the page's first frame, at this size.
+// `hosts` has addresses of names.
 // The report is an array in the order of the pages: { url, error, requests, named }.
 //   requests: { url, type, by, cause, status, memento }; `cause` and `by` are CDP's initiator: what asked for it
 //             ("parser", "script", ...), and the document, sheet or script that did
@@ -20,9 +21,9 @@ const FLAGS = [
   "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
   // frames of other sites in the same process, so that one session sees their requests
   "--disable-site-isolation-trials", "--disable-features=IsolateOrigins,site-per-process",
-  // nothing but loopback is looked up or reached
-  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.*, EXCLUDE *.localhost",
 ];
+// nothing but loopback is looked up or reached
+const NOWHERE = ["MAP * ~NOTFOUND", "EXCLUDE 127.*", "EXCLUDE *.localhost"];
 
 /// Runs in the page: what its markup, as it was served, and its sheets name.
 async function whatPagesName() {
@@ -189,7 +190,9 @@ const TABS = 3;
 async function main() {
   const job = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
   const proxy = job.proxy ? { server: job.proxy, bypass: "<-loopback>" } : undefined;
-  const browser = await chromium.launch({ executablePath: job.chromium, headless: true, args: FLAGS, proxy });
+  const named = Object.entries(job.hosts).map(([name, address]) => `MAP ${name} ${address}`);
+  const args = [...FLAGS, `--host-resolver-rules=${[...named, ...NOWHERE].join(", ")}`];
+  const browser = await chromium.launch({ executablePath: job.chromium, headless: true, args, proxy });
   // several at a time: a page mostly waits until its network is quiet
   const results = [];
   let next = 0;

@@ -4,14 +4,18 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
+use data_encoding::BASE64;
+use serde_json::json;
+
 use super::chromium::{self, Browser};
 use crate::serve::Served;
 use crate::serve::site::Passing;
 use crate::site::{Crawl, PATIENCE, RUSH};
-use serde_json::json;
 
 /// Time for which a browser may do what it does by itself before listeners are looked at.
 const AFTERWARDS: Duration = Duration::from_secs(5);
+/// A browser, or a machine, that does not know names under `localhost`.
+const NO_NAMES: &str = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1";
 /// A picture of one pixel.
 const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\x00\x00\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,\
     \x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
@@ -151,6 +155,26 @@ fn a_page_works_as_it_did_after_its_servers_are_gone() {
     let Some(mut browser) = chromium::start() else { return };
     let Archived { crawl, own } = crawled(&site_files, "", &site_seeds);
     let served = Served::of(&crawl);
+    assert_page_works(&mut browser, &served, &own);
+    until(&mut browser, "location.pathname === '/search'");
+    assert!(browser.messages.problems.is_empty(), "{:#?}", browser.messages.problems);
+}
+
+#[test]
+fn a_page_works_by_a_worker_where_names_of_this_machine_are_not_resolved() {
+    let Some(mut browser) = chromium::start_with(&[NO_NAMES]) else { return };
+    let Archived { crawl, own } = crawled(&site_files, "", &site_seeds);
+    let served = Served::of(&crawl);
+    assert_page_works(&mut browser, &served, &own);
+    until(&mut browser, &format!("location.host === '{}' && navigator.serviceWorker.controller", served.replay));
+    let is_expected = |problem: &String| problem.contains("http://go.");
+    let problems = &browser.messages.problems;
+    assert!(problems.iter().all(is_expected), "{problems:#?}");
+}
+
+/// Opens the page of [`site_files`], whose scripts ask for all kinds of things, and goes from it to others.
+#[track_caller]
+fn assert_page_works(browser: &mut Browser, served: &Served, own: &str) {
     let path = served.newest(&format!("{own}/"));
     browser.open(&format!("http://{}{path}", served.home));
     for (id, text) in [
@@ -163,27 +187,28 @@ fn a_page_works_as_it_did_after_its_servers_are_gone() {
         ("cookie", "a=b"),
         ("frame", "framed"),
     ] {
-        until(&mut browser, &format!("document.getElementById('{id}').textContent === '{text}'"));
+        until(browser, &format!("document.getElementById('{id}').textContent === '{text}'"));
     }
-    until(&mut browser, "document.getElementById('pic').naturalWidth === 1");
-    until(&mut browser, "document.getElementById('inner').naturalWidth === 1");
-    until(&mut browser, "getComputedStyle(document.body).color === 'rgb(1, 2, 3)'");
+    until(browser, "document.getElementById('pic').naturalWidth === 1");
+    until(browser, "document.getElementById('inner').naturalWidth === 1");
+    until(browser, "getComputedStyle(document.body).color === 'rgb(1, 2, 3)'");
     assert_eq!(browser.text("document.querySelector('#q').value"), format!("{own}/"));
-    browser.value("0");
-    assert!(browser.messages.problems.is_empty(), "{:#?}", browser.messages.problems);
-
-    until(&mut browser, "document.getElementById('link').click() || true");
-    until(&mut browser, "document.getElementById('two')");
-    until(&mut browser, "location.pathname === '/pushed'");
+    until(browser, "document.getElementById('link').click() || true");
+    until(browser, "document.getElementById('two')");
+    until(browser, "location.pathname.endsWith('/pushed')");
     browser.until(&format!("document.querySelector('#q').value === '{own}/page2'"));
     browser.open(&format!("http://{}{path}", served.home));
-    until(&mut browser, "document.getElementById('frame') && (document.getElementById('form').requestSubmit(), true)");
-    until(&mut browser, "document.getElementById('results')");
+    until(browser, "document.getElementById('frame') && (document.getElementById('form').requestSubmit(), true)");
+    until(browser, "document.getElementById('results')");
     browser.assert_alone(&[&format!("http://{}", served.home), &format!("http://{}", served.replay)]);
 }
 
 /// Pages that replays find hard, and their files.
 const CASES: &str = include_str!("cases.txt");
+/// Paths at the host that is not ASCII.
+const AT_UNICODE: &str = "/unicode-host/";
+/// Its address in a crawl.
+const UNICODE: &str = "[dns]\nhosts = { \"xn--bcher-kva.example\" = \"127.0.0.1\" }";
 /// Cases that are not shown as the site showed them.
 const LIMITS: [&str; 1] = ["/frame-blob/"];
 
@@ -191,13 +216,18 @@ fn case_files(own: &str, other: &str) -> Vec<File> {
     let begin =
         "<!doctype html><meta charset=utf-8><link rel=stylesheet href=/works.css><script src=/works.js></script>";
     let text = CASES.replace("{begin}", begin).replace("{own}", own).replace("{other}", other);
+    let text = text.replace("{unicode}", &unicode(own));
     let file = |part: &str| {
         let (head, body) = part.split_once('\n').unwrap();
         let mut words = head.splitn(4, ' ');
         let (path, mime) = (words.next().unwrap(), words.next().unwrap());
         let body = format!("{}\n", body.trim_end());
-        // of windows-1252 there are only characters that are bytes
-        let body = if mime.contains("1252") { body.chars().map(|c| c as u8).collect() } else { body.into_bytes() };
+        let body = match mime {
+            // of windows-1252 there are only characters that are bytes
+            _ if mime.contains("1252") => body.chars().map(|c| c as u8).collect(),
+            _ if mime.starts_with("video/") => BASE64.decode(body.replace('\n', "").as_bytes()).unwrap(),
+            _ => body.into_bytes(),
+        };
         let status = words.next().filter(|word| *word != "POST").unwrap_or("200").to_owned();
         let field = words.next().map(|field| format!("{field}\r\n")).unwrap_or_default();
         File { status, field, ..File::of(path, mime, body) }
@@ -210,16 +240,22 @@ fn case_seeds(own: &str, other: &str) -> String {
     for File { path, .. } in case_files(own, other) {
         match &*path {
             "/post/api" => seeds.push(format!("{{\"url\":\"{own}{path}\",\"method\":\"POST\",\"json\":{{\"a\":1}}}}")),
+            _ if path.starts_with(AT_UNICODE) => seeds.extend([format!("{own}{path}"), unicode(own) + &path]),
             _ => seeds.extend([format!("{own}{path}"), format!("{other}{path}")]),
         }
     }
     seeds.join("\n")
 }
 
+/// The origin at the same port whose host has letters beyond ASCII.
+fn unicode(own: &str) -> String {
+    format!("http://bücher.example:{}", own.rsplit_once(':').unwrap().1)
+}
+
 #[test]
 fn pages_that_are_hard_to_replay_work_as_they_did() {
     let Some(mut browser) = chromium::start() else { return };
-    let Archived { crawl, own } = crawled(&case_files, "", &case_seeds);
+    let Archived { crawl, own } = crawled(&case_files, UNICODE, &case_seeds);
     let served = Served::of(&crawl);
     let is_case = |file: &File| {
         let name = file.path.split('?').next().unwrap();
@@ -228,7 +264,12 @@ fn pages_that_are_hard_to_replay_work_as_they_did() {
     let cases: Vec<File> = case_files(&own, "http://other.example").into_iter().filter(is_case).collect();
     assert!(cases.len() > 90, "{}", cases.len());
     for case in cases.iter().filter(|case| !LIMITS.contains(&&*case.path)) {
-        browser.open(&format!("http://{}{}", served.home, served.newest(&format!("{own}{}", case.path))));
+        let path = match &*case.path {
+            // as people write it
+            AT_UNICODE => format!("/2099/{}{AT_UNICODE}", unicode(&own)),
+            path => served.newest(&format!("{own}{path}")),
+        };
+        browser.open(&format!("http://{}{path}", served.home));
         until(&mut browser, &format!("'{}' && document.documentElement.className === 'works'", case.path));
     }
     browser.assert_alone(&[&format!("http://{}", served.home), &format!("http://{}", served.replay)]);

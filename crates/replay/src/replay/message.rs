@@ -20,8 +20,12 @@ pub struct Origins {
 impl Origins {
     /// Origins of frames that show archived pages, as a policy has them.
     pub fn frame_sources(&self) -> String {
-        let sites = self.sites.as_ref().map(|sites| format!(" http://*.{sites}")).unwrap_or_default();
-        format!("{}{sites}", self.replay)
+        format!("{}{}", self.replay, self.site_sources())
+    }
+
+    /// The same of the origins that archived origins have of their own, behind a blank.
+    pub(super) fn site_sources(&self) -> String {
+        self.sites.as_ref().map(|sites| format!(" http://*.{sites}")).unwrap_or_default()
     }
 }
 

@@ -27,9 +27,11 @@
 //! go nowhere else.
 
 mod address;
+mod at_site;
 mod captures;
 mod fields;
 mod find;
+mod home;
 mod memento;
 mod message;
 mod moment;
@@ -44,14 +46,13 @@ mod tests;
 use std::sync::Arc;
 
 pub use captures::{ArchiveFault, Capture, CaptureId, Captures, Content, StartPage};
+pub use home::{Home, LOOK, is_home_path, is_url, page_path};
 pub use message::{Origins, Question, Reply};
 pub use moment::parse as moment;
 pub use pages::html_text;
 pub use proxied::Proxied;
 
-use crawler_web::clock::Time;
-
-use crate::rewrite::{Options, Purpose, Source, Target, rewrite, rewrite_script};
+use crate::rewrite::{Options, Purpose, Source, Target, rewrite};
 use crate::web::html::{Document, Stated};
 use crate::web::mime;
 use crate::web::url::CanonicalUrl;
@@ -70,25 +71,14 @@ const HEAD_PATH: &str = "/replay-head.js";
 const INSIDE_PATH: &str = "/replay-inside.js";
 /// The head script, before all elements of a page.
 const HEAD: &str = "<script src=\"/replay-head.js\"></script>";
-/// The same at the beginning of a worker; one that is a module cannot have it so.
-const WORKER_HEAD: &str = "try{importScripts(\"/replay-inside.js\")}catch{}";
 /// Destinations of requests whose answer becomes a document.
 const DOCUMENTS: [&str; 6] = ["document", "iframe", "frame", "fencedframe", "embed", "object"];
-/// The look of our own pages, here and elsewhere.
-pub const LOOK: &str = include_str!("assets/look.css");
-/// Hosts on the start page.
-const HOSTS_MAX: usize = 500;
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
 /// The origin of archived pages.
 pub struct Replay {
-    captures: Arc<dyn Captures>,
-}
-
-/// The origin of our own pages.
-pub struct Home {
     captures: Arc<dyn Captures>,
 }
 
@@ -115,92 +105,6 @@ struct Wanted<'a> {
     url: CanonicalUrl,
 }
 
-impl Home {
-    /// Shows these captures.
-    pub fn new(captures: Arc<dyn Captures>) -> Home {
-        Home { captures }
-    }
-
-    /// Answers a request.
-    pub fn answer(&self, question: &Question) -> Reply {
-        let reply = self.choose(question).unwrap_or_else(|fault| Reply::page(500, pages::problem(&fault.0)));
-        hold(reply, Policy::Home, question)
-    }
-
-    fn choose(&self, question: &Question) -> Result<Reply, ArchiveFault> {
-        if !matches!(&*question.method, "GET" | "HEAD") {
-            return Ok(Reply::page(405, pages::problem("Only GET is answered here.")));
-        }
-        let (path, query) = question.target.split_once('?').unwrap_or((&question.target, ""));
-        Ok(match path {
-            "/" => Reply::page(200, pages::start(&self.captures.start_pages(HOSTS_MAX)?)),
-            "/calendar" => return self.calendar(&given(query, "url")),
-            "/search" => search(&given(query, "q")),
-            "/assets/look.css" => Reply::new(200, CSS, LOOK),
-            "/assets/home.css" => Reply::new(200, CSS, include_str!("assets/home.css")),
-            "/assets/home.js" => Reply::new(200, JAVASCRIPT, include_str!("assets/home.js")),
-            _ => frame(question),
-        })
-    }
-
-    /// A page of our own with this body, below the form with what was `asked`.
-    pub fn page(&self, question: &Question, status: u16, asked: &str, body: &str) -> Reply {
-        let html = pages::page(asked, &pages::search_form(asked), body);
-        hold(Reply::page(status, html), Policy::Home, question)
-    }
-
-    fn calendar(&self, given: &str) -> Result<Reply, ArchiveFault> {
-        let Some(url) = address::url(given) else {
-            return Ok(Reply::page(404, pages::calendar(given, &[])));
-        };
-        let captures = self.captures.captures(&url)?;
-        let status = if captures.is_empty() { 404 } else { 200 };
-        Ok(Reply::page(status, pages::calendar(url.as_str(), &captures)))
-    }
-}
-
-/// Returns whether people who ask for `text` mean a URL, and not words.
-pub fn is_url(text: &str) -> bool {
-    !text.contains(char::is_whitespace) && address::url(text).is_some()
-}
-
-/// The value of a parameter in the query of a URL.
-fn given(query: &str, name: &str) -> String {
-    let value = query.split('&').filter_map(|pair| pair.split_once('=')).find(|(own, _)| *own == name);
-    let value = value.map_or(String::new(), |(_, value)| value.replace('+', " "));
-    address::unescaped(&value).unwrap_or_default().trim().to_owned()
-}
-
-/// Leads from what was asked for to the captures of the URL. Words are the affair of a server that has an index.
-fn search(asked: &str) -> Reply {
-    if is_url(asked) {
-        return Reply::found(format!("/calendar?url={}", address::escaped(asked)));
-    }
-    Reply::page(404, pages::problem("This is not the URL of a page of the web, and there is no search here."))
-}
-
-/// Returns whether a path belongs to [`Home`], its start page aside: a server may have other pages beside them.
-pub fn is_home_path(path: &str) -> bool {
-    let is_capture = matches!(address::read(path), Place::Capture { .. });
-    is_capture || matches!(path, "/calendar" | "/search" | "/assets/home.css" | "/assets/home.js")
-}
-
-/// The path, at the origin of our own pages, of the one that shows the capture of `url` at `time`.
-pub fn page_path(time: Time, url: &CanonicalUrl) -> String {
-    address::path(&digits(time), Form::Replayed, url)
-}
-
-/// The page with the frame that shows a capture.
-fn frame(question: &Question) -> Reply {
-    let Place::Capture { time, form, url } = address::read(&question.target) else {
-        return Reply::page(404, pages::problem("There is nothing at this path."));
-    };
-    match address::url(url) {
-        Some(url) => Reply::page(200, pages::frame(time, form, &url, &question.origins)),
-        None => Reply::page(404, pages::problem("This is not the URL of a page of the web.")),
-    }
-}
-
 impl Replay {
     /// Shows these captures.
     pub fn new(captures: Arc<dyn Captures>) -> Replay {
@@ -218,12 +122,9 @@ impl Replay {
             return self.at_site(question, name);
         }
         let place = address::read(&question.target);
-        if !matches!(&*question.method, "GET" | "HEAD" | "POST") {
-            return Ok(own(Reply::page(405, pages::problem("Only GET and POST are answered here."))));
-        }
         // no archived script may take the place of our worker
-        if question.field("service-worker").is_some() && place != Place::File("replay-worker.js") {
-            return Ok(own(Reply::page(403, pages::problem("Archived workers are not replayed."))));
+        if let Some(refusal) = refusal(question, place == Place::File("replay-worker.js")) {
+            return Ok(refusal);
         }
         match place {
             Place::Capture { time, form, url } => match address::url(url) {
@@ -237,43 +138,6 @@ impl Replay {
             }
             Place::File(name) => Ok(file(name, question)),
         }
-    }
-
-    /// Answers at an origin that an archived origin has of its own.
-    fn at_site(&self, question: &Question, name: &str) -> Result<Held, ArchiveFault> {
-        if question.method == "OPTIONS" {
-            let asked = question.field("access-control-request-headers").unwrap_or_default();
-            let reply = Reply { status: 204, ..Reply::default() }.with("access-control-allow-headers", asked);
-            return Ok(own(reply.with("access-control-allow-methods", "GET, HEAD, POST")));
-        }
-        if !matches!(&*question.method, "GET" | "HEAD" | "POST") {
-            return Ok(own(Reply::page(405, pages::problem("Only GET and POST are answered here."))));
-        }
-        if question.field("service-worker").is_some() {
-            return Ok(own(Reply::page(403, pages::problem("Archived workers are not replayed."))));
-        }
-        if name == GO {
-            return self.go(question);
-        }
-        if [HEAD_PATH, INSIDE_PATH].contains(&&*question.target) {
-            return Ok(file(question.target.trim_start_matches('/'), question));
-        }
-        let Some(site) = question.site() else { return Ok(no_url()) };
-        let Some(url) = site.url(&question.target) else { return Ok(no_url()) };
-        self.capture(question, &Asked { time: site.time, form: Form::Replayed, url })
-    }
-
-    /// Leads to the own origin of a capture, at its time.
-    fn go(&self, question: &Question) -> Result<Held, ArchiveFault> {
-        if question.target == "/" {
-            // the start page asks whether the name is resolved
-            return Ok(own(Reply { status: 204, ..Reply::default() }));
-        }
-        let Place::Capture { time, form, url } = address::read(&question.target) else { return Ok(no_url()) };
-        let (Some(url), Some(moment)) = (address::url(url), moment::parse(time)) else { return Ok(no_url()) };
-        let captures = self.captures.captures(&url)?;
-        let exact = nearest(&captures, moment).map(|at| digits(captures[at].time));
-        Ok(own(Reply::found(question.address(exact.as_deref().unwrap_or(time), form, &url))))
     }
 
     /// Answers with all captures of a URL.
@@ -453,22 +317,6 @@ impl Wanted<'_> {
     }
 }
 
-impl Wanted<'_> {
-    /// A script for an origin of its own.
-    fn script(&self, body: &[u8], url: &CanonicalUrl) -> Vec<u8> {
-        let mut lead = |module: &str| {
-            let is_absolute = ["http://", "https://", "//"].iter().any(|start| module.starts_with(start));
-            let target = url.join(module).ok().filter(|_| is_absolute)?;
-            Some(self.question.address(self.time, Form::Replayed, &target))
-        };
-        let mut script = rewrite_script(body, &mut lead).into_owned();
-        if matches!(self.question.destination(), Some("worker" | "sharedworker")) {
-            script.splice(0..0, WORKER_HEAD.bytes());
-        }
-        script
-    }
-}
-
 /// True for an answer that a browser runs.
 fn is_script(question: &Question, content_type: Option<&str>) -> bool {
     let runs = ["script", "worker", "sharedworker", "audioworklet", "paintworklet"];
@@ -504,6 +352,18 @@ fn own(reply: Reply) -> Held {
 
 fn no_url() -> Held {
     own(Reply::page(404, pages::problem("This is not the URL of a page of the web.")))
+}
+
+/// Says why a request is not answered, whatever is at its path.
+fn refusal(question: &Question, is_own_worker: bool) -> Option<Held> {
+    let (status, why) = if !matches!(&*question.method, "GET" | "HEAD" | "POST") {
+        (405, "Only GET and POST are answered here.")
+    } else if question.field("service-worker").is_some() && !is_own_worker {
+        (403, "Archived workers are not replayed.")
+    } else {
+        return None;
+    };
+    Some(own(Reply::page(status, pages::problem(why))))
 }
 
 /// A file of our own.

@@ -25,7 +25,7 @@ pub(super) enum Policy {
 impl Policy {
     fn text(self, question: &Question) -> String {
         let (home, frames) = (&question.origins.home, question.origins.frame_sources());
-        let sites = question.origins.sites.as_ref().map(|sites| format!(" http://*.{sites}")).unwrap_or_default();
+        let sites = question.origins.site_sources();
         // the home page may have been opened by another name of this machine
         let port = home.rsplit_once(':').map_or("", |(_, port)| port);
         let homes = if sites.is_empty() { home.clone() } else { format!("{home} http://localhost:{port}{sites}") };

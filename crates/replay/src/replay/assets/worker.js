@@ -3,12 +3,14 @@
 "use strict";
 const PATH = /^\/(\d{1,14})(?:id_|rd_)?\/(.+)$/s;
 const OWN = /^\/(replay-[a-z.]+|timegate\/|timemap\/)/;
+// of this the start page asks whether it is resolved: an answer from here would say so
+const GO = /^go\.\w+\.localhost$/;
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 self.addEventListener("fetch", (event) => {
   const url = new URL(event.request.url);
-  if (url.protocol !== "http:" && url.protocol !== "https:") return;
+  if ((url.protocol !== "http:" && url.protocol !== "https:") || GO.test(url.hostname)) return;
   const rest = url.pathname + url.search;
   if (url.origin === location.origin && (PATH.test(rest) || OWN.test(rest))) return;
   event.respondWith(led(event, url, rest));
