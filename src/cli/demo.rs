@@ -1,5 +1,5 @@
 //! `crawler demo`: the first command of a newcomer. It serves a synthetic web on loopback, crawls it, checks what came
-//! of it against what that web is known to hold, replays a page of it, and says what to do next.
+//! of it against what that web is known to hold, replays a page of it, searches it, and says what to do next.
 //!
 //! The web and the crawl run in this one process and need no network. The crawl is one like any other: the crawl
 //! directory that it leaves, `crawl` in the directory of the demo, can be read by every command. An earlier demo in the
@@ -19,6 +19,8 @@ use clap::Args;
 use super::archive::{Archive, Damage};
 use super::exit::{Exit, UsageError};
 use super::extract::ExtractArgs;
+#[cfg(feature = "search")]
+use super::search::SearchArgs;
 use super::selection::Selection;
 use super::{CrawlFn, OpenArchive, run, simulate};
 use crate::clock::{Clock, SystemClock};
@@ -41,6 +43,9 @@ const MARK: &str = "This directory was made by `crawler demo`.";
 const TITLES_FILE: &str = "titles.tsv";
 /// Lines of the table that are shown.
 const LINES_SHOWN: usize = 5;
+/// Words that are searched for.
+#[cfg(feature = "search")]
+const WORDS: usize = 2;
 /// Time between two requests to a host: the largest host of the web takes some eight seconds with it.
 const DELAY: Duration = Duration::from_millis(50);
 /// Addresses of the archive at the end.
@@ -116,6 +121,10 @@ impl DemoArgs {
             return Ok(Exit::Internal);
         };
         say(&replay(&shown, &self.crawl_dir()))?;
+        #[cfg(feature = "search")]
+        if !self.search()? {
+            return Ok(Exit::Internal);
+        }
         say(&next_steps(&page, &web, &self.crawl_dir()))?;
         let stays = console.as_ref().map(|console| format!("The console stays open at {}", console.address()));
         let open = || format!("The page stays open at http://{}{shown}", served.home());
@@ -181,6 +190,28 @@ impl DemoArgs {
         );
         Aside::put(&path, mark.as_bytes())?;
         simulate::write_start(web, config, &self.dir)
+    }
+
+    /// Searches for the title of a page, and shows what is found. Says whether anything was.
+    #[cfg(feature = "search")]
+    fn search(&self) -> anyhow::Result<bool> {
+        let path = self.dir.join(TITLES_FILE);
+        let titles = fs::read_to_string(&path).map_err(|e| disk::Error::io("read", &path, e))?;
+        let title = titles.lines().nth(1).and_then(|line| line.split('\t').nth(1)).unwrap_or_default();
+        let words: Vec<String> = title.split_whitespace().map(str::to_owned).take(WORDS).collect();
+        say(&format!(
+            "\nStep 5: search the archive for words of its pages.\n\n    {} search {} --dir {}\n\n",
+            program(),
+            words.join(" "),
+            shell_word(&self.crawl_dir()),
+        ))?;
+        let search = SearchArgs::of_words(&self.crawl_dir(), words);
+        let found = search.find()?;
+        let mut shown = Vec::new();
+        search.print(&found, false, &mut shown)?;
+        let shown = String::from_utf8_lossy(&shown);
+        say(&shown.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect::<String>())?;
+        Ok(found.total > 0)
     }
 
     /// Writes the table of titles, and shows how it begins.

@@ -87,6 +87,7 @@ impl SearchArgs {
 #[cfg(feature = "search")]
 mod asked {
     use std::io::{self, BufWriter, IsTerminal, Write};
+    use std::path::Path;
 
     use super::super::exit::NothingStored;
     use super::*;
@@ -99,7 +100,38 @@ mod asked {
     const PROGRESS_VERSIONS: u64 = 10_000;
 
     impl SearchArgs {
+        /// The search of the crawl in `dir` for these words, of which few hits are wanted.
+        pub(in crate::cli) fn of_words(dir: &Path, words: Vec<String>) -> SearchArgs {
+            SearchArgs {
+                words,
+                dir: DirArg { dir: dir.to_owned() },
+                site: Vec::new(),
+                since: None,
+                until: None,
+                language: Vec::new(),
+                mime: Vec::new(),
+                kind: KindArgs::default(),
+                limit: 3,
+                offset: 0,
+                all: false,
+                no_update: false,
+                json: false,
+            }
+        }
+
         pub(in crate::cli) fn run(&self) -> anyhow::Result<Exit> {
+            let found = self.find()?;
+            let mut out = BufWriter::new(io::stdout().lock());
+            match self.json {
+                true => writeln!(out, "{}", json_line(&found)?)?,
+                false => self.print(&found, io::stdout().is_terminal(), &mut out)?,
+            }
+            out.flush()?;
+            Ok(Exit::Done)
+        }
+
+        /// Asks the index, as new as it can be had.
+        pub(in crate::cli) fn find(&self) -> anyhow::Result<Found> {
             let dir = &self.dir.dir;
             let updated = if self.no_update { Ok(()) } else { self.update() };
             let index = match (Index::open(dir), updated) {
@@ -111,14 +143,7 @@ mod asked {
                 }
                 (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(passed_on(error)),
             };
-            let found = index.search(&self.query()).map_err(passed_on)?;
-            let mut out = BufWriter::new(io::stdout().lock());
-            match self.json {
-                true => writeln!(out, "{}", json_line(&found)?)?,
-                false => self.print(&found, io::stdout().is_terminal(), &mut out)?,
-            }
-            out.flush()?;
-            Ok(Exit::Done)
+            index.search(&self.query()).map_err(passed_on)
         }
 
         fn query(&self) -> Query {
@@ -155,7 +180,7 @@ mod asked {
             Ok(())
         }
 
-        fn print(&self, found: &Found, is_terminal: bool, out: &mut dyn Write) -> io::Result<()> {
+        pub(in crate::cli) fn print(&self, found: &Found, is_terminal: bool, out: &mut dyn Write) -> io::Result<()> {
             let folded = match found.folded {
                 0 => String::new(),
                 folded => format!(", {folded} nearly the same as better ones (--all shows them)"),

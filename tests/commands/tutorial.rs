@@ -131,6 +131,10 @@ fn n30_the_first_command_of_the_readme_crawls_checks_extracts_and_says_what_to_d
     let page = served.ask(&served.replay, &format!("GET {path}"), &[], "");
     assert_eq!((page.status, page.text().contains("/replay-head.js")), (200, true));
 
+    // and its search has found something
+    let step = told.split_once("Step 5: ").unwrap().1.split_once("Next, ").unwrap().0;
+    assert!(step.contains(" search ") && step.contains("    1. ") && step.contains("urn:uuid:"), "{step}");
+
     // and every command that it names does something
     let (look, real) =
         told.split_once("Next, look at this crawl:").unwrap().1.split_once("Or crawl a real site").unwrap();

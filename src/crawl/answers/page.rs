@@ -37,7 +37,7 @@ impl Wanted {
         let citation = Citation {
             url: record.url.clone(),
             captured: iso_ms(record.time),
-            record: of_answer.map(|id| id.trim_matches(['<', '>']).to_owned()),
+            record: of_answer.map(str::to_owned),
             digest: format!("sha1:{}", data_encoding::BASE32.encode(&record.payload_sha1)),
         };
         let metadata = exchange.iter().find(|stored| stored.record.kind() == "metadata");

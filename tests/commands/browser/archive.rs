@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use super::chromium::{self, Browser};
 use super::looks::FOCUSED;
-use super::replay;
-use crate::serve::Served;
+use super::{Open, replay};
+use crate::serve::{Crawled, Served, crawled as crawled_site};
 use crate::site::{Site, ms};
+use crate::warc::server::Answer;
 use crawler::simweb::SimOptions;
 
 /// Most bytes of a picture that is in the repository.
@@ -27,9 +28,11 @@ fn crawled() -> (Site, String) {
 }
 
 /// The pages: with which path each is opened.
-fn paths(served: &Served, url: &str) -> [String; 4] {
+fn paths(served: &Served, url: &str) -> [String; 6] {
     let calendar = format!("/calendar?url={url}");
-    ["/".to_owned(), calendar, "/calendar?url=http://nowhere.example/".to_owned(), served.newest(url)]
+    let missing = "/calendar?url=http://nowhere.example/".to_owned();
+    let [found, none] = ["/search?q=site:sim0.test", "/search?q=nowhere"].map(str::to_owned);
+    ["/".to_owned(), calendar, missing, served.newest(url), found, none]
 }
 
 fn open(browser: &mut Browser, served: &Served, path: &str) {
@@ -67,7 +70,7 @@ fn from_the_start_to_an_archived_page_by_keyboard() {
     assert_eq!(browser.text(FOCUSED), "skip");
     browser.press("Enter");
     assert_eq!(browser.text("document.activeElement.id"), "main");
-    browser.value("document.getElementById('url').focus()");
+    browser.value("document.getElementById('q').focus()");
     browser.write(&url);
     browser.press("Enter");
     browser.until("document.querySelector('.captures a')");
@@ -81,6 +84,42 @@ fn from_the_start_to_an_archived_page_by_keyboard() {
     browser.press("Enter");
     browser.until("document.getElementById('replay')");
     replay::until(&mut browser, "document.title");
+}
+
+/// What is no text in a result, or has run.
+const MARKUP: &str = "document.querySelectorAll('main :is(script, img, iframe, b)').length + (window.hit ? 1 : 0)";
+
+#[test]
+fn words_of_hostile_pages_stay_text_in_the_results_of_a_search() {
+    let Some(mut browser) = chromium::start() else { return };
+    let evil = "<img src=x onerror='hit=1'><script>hit=1</script></mark></a><b>";
+    let text = evil.replace('<', "&lt;");
+    let page = format!("<title>{text}</title><p lang='{evil}'>lighthouse {text} lighthouse</p>");
+    let typed = Answer { content_type: "text/html; x=<img/src=x/onerror=hit=1>", ..Answer::html(page.as_str()) };
+    let Crawled { crawl, .. } =
+        crawled_site(vec![("/".to_owned(), Answer::html(page)), ("/<script>hit=1</script>".to_owned(), typed)], "");
+    let served = Served::of(&crawl);
+    let console = Open::directory(&crawl);
+    for home in [format!("http://{}", served.home), console.origin()] {
+        for query in
+            ["lighthouse&all=1", "%3Cscript%3Ehit%3D1%3C%2Fscript%3E", "%22%3E%3Cimg+src%3Dx+onerror%3Dhit%3D1%3E"]
+        {
+            browser.open(&format!("{home}/search?q={query}"));
+            browser.until("document.readyState === 'complete' && document.querySelector('main')");
+            assert_eq!(browser.value(MARKUP), 0, "{home} {query}");
+        }
+        browser.open(&format!("{home}/search?q=lighthouse"));
+        browser.until("document.querySelector('.hits mark')?.textContent === 'lighthouse'");
+        assert_eq!(browser.text("document.querySelector('.hits h2').textContent"), evil);
+    }
+    // the box of the console leads there: words by Enter, and whatever it is by its button
+    browser.open(&console.url);
+    browser.until("document.getElementById('phase').innerText === 'Not running'");
+    browser.value("document.getElementById('ask-url').focus()");
+    browser.write("lighthouse hit");
+    browser.press("Enter");
+    browser.until("document.querySelector('.hits mark')");
+    assert_eq!(browser.value(MARKUP), 0);
 }
 
 #[test]
