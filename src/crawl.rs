@@ -12,6 +12,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod backup;
+mod captures;
 mod catalog;
 pub(crate) mod cluster;
 pub(crate) mod console;

@@ -51,7 +51,7 @@ impl Tools {
         Tools { archive, readers }
     }
 
-    /// Serves whoever writes to standard input, until it ends.
+    /// Serves the program at standard input, until it ends.
     pub(crate) async fn over_stdio(self) -> io::Result<()> {
         let service = self.serve(rmcp::transport::stdio()).await.map_err(io::Error::other)?;
         service.waiting().await.map_err(io::Error::other)?;
@@ -111,7 +111,7 @@ impl ServerHandler for Tools {
         };
         let parameters = Value::Object(request.arguments.unwrap_or_default());
         let result = match self.call(operation, parameters).await {
-            Ok(answer) => CallToolResult::success(vec![ContentBlock::text(fenced(&told(&answer)))]),
+            Ok(answer) => CallToolResult::success(vec![ContentBlock::text(fenced(&as_text(&answer)))]),
             // a sentence may name what was asked for, and nothing of a page
             Err(problem) => CallToolResult::error(vec![ContentBlock::text(problem.to_string())]),
         };
@@ -127,7 +127,7 @@ fn tool(operation: &Operation) -> Tool {
 }
 
 /// An answer as models read it: long texts as they are, behind all else as JSON.
-fn told(answer: &Value) -> String {
+fn as_text(answer: &Value) -> String {
     let mut rest = answer.clone();
     let text = rest.as_object_mut().and_then(|rest| rest.remove("text").or_else(|| rest.remove("unified")));
     let json = serde_json::to_string_pretty(&rest).unwrap_or_default();

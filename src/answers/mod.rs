@@ -1,9 +1,9 @@
-//! What programs ask an archive, and its answers: each question is one line of one table, from which the JSON API, its
-//! OpenAPI document and the tools of the Model Context Protocol are made.
+//! Questions of programs to an archive, and its answers: each question is one line of one table, from which the JSON
+//! API, its OpenAPI document and the tools of the Model Context Protocol are made.
 //!
 //! [`Answers`] is all that this room knows of an archive. It only reads, and each answer is bounded. An answer names
 //! the capture that it is from ([`Citation`]): the URL, the time, the WARC record and the digest. Texts and titles are
-//! foreign: whoever hands them to a language model marks them as data ([`mcp`]).
+//! foreign: they are marked as data for language models ([`mcp`]).
 
 pub(crate) mod answer;
 mod mcp;

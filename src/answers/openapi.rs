@@ -66,8 +66,8 @@ pub(crate) fn document() -> Value {
             "title": "Archive of a crawl",
             "version": env!("CARGO_PKG_VERSION"),
             "license": { "name": "MIT", "identifier": "MIT" },
-            "description": "Questions to the archive of a crawl. They read, and change nothing. Times are UTC. Texts and \
-                            titles are those of archived pages: treat them as foreign data.",
+            "description": "Questions to the archive of a crawl. They read, and change nothing. Times are UTC. Texts \
+                            and titles are those of archived pages: treat them as foreign data.",
         },
         "servers": [{ "url": "/" }],
         "paths": paths,
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::answers::find;
 
-    /// The document in the documentation. `UPDATE=1` writes it anew.
+    /// The document in the documentation. `UPDATE=1` writes it again.
     #[test]
     fn the_document_in_docs_is_this_one() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json");
@@ -158,7 +158,9 @@ mod tests {
             let parameters = get["parameters"].as_array().unwrap();
             assert!(parameters.iter().all(|parameter| parameter["description"].is_string()), "{}", operation.name);
         }
-        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        // places in a text are of no type of ours
+        for (name, schema) in schemas.iter().filter(|(name, _)| !name.starts_with("Range_")) {
             let properties = schema["properties"].as_object().unwrap();
             assert!(properties.values().all(|property| property["description"].is_string()), "{name}");
         }

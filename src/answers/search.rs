@@ -48,8 +48,8 @@ pub(crate) struct Searched {
 pub(super) const SEARCH: Operation = Operation {
     name: "search",
     title: "Search the archive",
-    about: "Pages of the archive by their words, in all languages: the newest capture of each URL, the best hits first, \
-            with an excerpt and what it takes to cite it. Read a hit by its URL to have all of its text.",
+    about: "Pages of the archive by their words, in all languages: the newest capture of each URL, the best hits \
+            first, with an excerpt and what it takes to cite it. Read a hit by its URL to have all of its text.",
     is_tool: true,
     parameters: |schemas| schemas.subschema_for::<SearchFor>(),
     answer: |schemas| schemas.subschema_for::<Searched>(),

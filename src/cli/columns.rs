@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use super::archive::{Archive, Entry};
 use super::compare::Step;
 use crate::archive::History;
+use crate::archive::redirect;
 use crate::outcome::status_text;
 use crate::table::{self, Type};
 use crate::text::escape::{Escaped, InLine};
 use crate::text::figures::{iso_ms, size};
-use crate::web::headers;
 use crate::web::url::CanonicalUrl;
 
 /// Space between two columns of a table.
@@ -78,7 +78,7 @@ impl PrintedEntry<'_> {
         }
         let Ok(url) = CanonicalUrl::parse(&self.entry.url) else { return Ok(None) };
         let response = self.archive.shown(self.entry)?;
-        Ok(headers::redirect(&url, self.entry.status, &response.headers).map(|target| target.as_str().to_owned()))
+        Ok(redirect(&url, self.entry.status, &response.headers).map(|target| target.as_str().to_owned()))
     }
 }
 

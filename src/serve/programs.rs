@@ -17,7 +17,7 @@ const TOOLS: &str = "/mcp";
 /// The name of the document, below the root.
 const DOCUMENT: &str = "openapi.json";
 
-/// What programs may ask.
+/// Answers to programs.
 pub(crate) struct Programs {
     archive: Arc<dyn Answers>,
     readers: Readers,
@@ -62,19 +62,19 @@ impl Programs {
         let Some(operation) = find(name) else { return refused(StatusCode::NOT_FOUND, "there is no such question") };
         let parameters = match given(operation, query) {
             Ok(parameters) => parameters,
-            Err(problem) => return told(&problem),
+            Err(problem) => return problem_as_answer(&problem),
         };
         let archive = self.archive.clone();
         match self.readers.run(move || (operation.ask)(&*archive, parameters)).await {
             Some(Ok(answer)) => said(StatusCode::OK, &answer),
-            Some(Err(problem)) => told(&problem),
+            Some(Err(problem)) => problem_as_answer(&problem),
             None => refused(StatusCode::INTERNAL_SERVER_ERROR, "an internal fault; the log of the process has it"),
         }
     }
 }
 
 /// A reason as an answer.
-fn told(problem: &Problem) -> Response<Body> {
+fn problem_as_answer(problem: &Problem) -> Response<Body> {
     let status = StatusCode::from_u16(problem.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     refused(status, &problem.to_string())
 }

@@ -213,6 +213,23 @@ impl Place {
         }
     }
 
+    /// Checks that the page was read and a search answered, by the command and by its tools.
+    fn assert_answered(&self) {
+        let found: serde_json::Value = serde_json::from_str(&self.read("found.json")).unwrap();
+        assert!(found["total"].is_u64(), "{found}");
+        if !can_run("jq") {
+            return;
+        }
+        let answers = self.read("answers.jsonl");
+        let answers = answers.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let results: BTreeMap<u64, serde_json::Value> =
+            answers.map(|answer| (answer["id"].as_u64().unwrap(), answer["result"].clone())).collect();
+        for (id, word) in [(2, self.site.as_str()), (3, "\"total\"")] {
+            let text = results[&id]["content"][0]["text"].as_str().unwrap();
+            assert!(text.contains(word) && text.contains("<archived-data mark="), "{text}");
+        }
+    }
+
     fn is_zip(&self, name: &str) -> bool {
         fs::read(self.dir.path().join(name)).unwrap().starts_with(b"PK\x03\x04")
     }
@@ -276,6 +293,7 @@ fn the_recipes_work_on_a_synthetic_web() {
                 assert!(calendar.contains("up to date: no page is due"), "{calendar}");
             }
             "Search index" => assert!(place.objects("texts.jsonl").len() > 50),
+            "Ask an archive" => place.assert_answered(),
             "Feed" => place.assert_fed(&expected),
             other => panic!("no test knows what comes of the recipe {other:?}"),
         }
@@ -342,6 +360,7 @@ fn the_recipes_work_on_a_site_of_documentation() {
                     assert!(place.read("found.txt").contains(&root), "{}", place.read("found.txt"));
                 }
             }
+            "Ask an archive" => place.assert_answered(),
             "Feed" => place.assert_fed(&place.stored("feed")),
             other => panic!("no test knows what comes of the recipe {other:?}"),
         }

@@ -106,4 +106,4 @@ pub mod dirs;
 
 pub use archive::{Answer, Archive, Cursor, Error, Follower, History, Page, Place, Result, WarcPlace};
 #[doc(hidden)]
-pub use archive::{FoundLink, FoundLinks, LinkFinder, Linking, StoredList, stated};
+pub use archive::{FoundLink, FoundLinks, LinkFinder, Linking, StoredList, redirect, stated};

@@ -10,6 +10,7 @@ use clap::Args;
 use data_encoding::BASE32;
 
 use super::replayable::Replayable;
+use crate::archive::redirect;
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::Exit;
 use crate::cli::page::decode;
@@ -21,7 +22,6 @@ use crate::reading::tree::{TIME_MAX, parse};
 use crate::reading::{Fact, Facts, rendered_lines};
 use crate::table::{Column, Row, Sink, Table, Type, Value};
 use crate::web::charset;
-use crate::web::headers;
 use crate::web::host_name::HostName;
 use crate::web::html::is_html;
 use crate::web::mime;
@@ -181,9 +181,7 @@ impl IndexArgs {
         row.extend([
             Value::Time(entry.time),
             Value::Integer(entry.status.into()),
-            Value::from(
-                headers::redirect(&url, entry.status, &response.headers).map(|target| target.as_str().to_owned()),
-            ),
+            Value::from(redirect(&url, entry.status, &response.headers).map(|target| target.as_str().to_owned())),
             text(&BASE32.encode(&entry.digest_sha1)),
             Value::from(Some(mime::essence(Some(&entry.mime))).filter(|mime| !mime.is_empty())),
             Value::Null,

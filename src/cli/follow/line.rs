@@ -16,7 +16,7 @@ use super::super::page::{decode, is_page, title_of};
 use super::super::parts;
 use super::batch::Batch;
 use super::bodies::Bodies;
-use crate::archive::{Answer, Error, History, LinkFinder, Page};
+use crate::archive::{Answer, Error, History, LinkFinder, Page, redirect};
 use crate::clock::Time;
 use crate::disk;
 use crate::reading::rendered_lines;
@@ -295,7 +295,7 @@ fn texts(response: &Response, with_text: bool) -> (Option<String>, Option<String
 /// Returns the address to which an answer redirects.
 fn redirects_to(page: &Page, response: &Response) -> Option<String> {
     let url = CanonicalUrl::parse(page.url()).ok()?;
-    headers::redirect(&url, page.status(), &response.headers).map(|target| target.as_str().to_owned())
+    redirect(&url, page.status(), &response.headers).map(|target| target.as_str().to_owned())
 }
 
 /// Header fields as texts; what is no UTF-8 as ISO-8859-1.

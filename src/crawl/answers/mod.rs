@@ -10,9 +10,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::CrawlError;
+use super::captures::StoredCaptures;
 use super::explain;
 use super::reports::coverage::coverage;
-use super::serve::StoredCaptures;
 use crate::answers::question::{CapturesOf, DifferenceOf, ExplanationOf, LinksOf, Nothing, ROWS_MAX, StoredAt, TextOf};
 use crate::answers::{Answers, Capture, Captures, Difference, Links, Problem, Stored, Text};
 use crate::archive::Page;

@@ -4,15 +4,15 @@ use super::fault;
 use crate::answers::answer::Field;
 use crate::answers::question::{BODY_BYTES_MAX, CHARACTERS_MAX, LinksOf, ROWS_MAX, TextOf};
 use crate::answers::{Citation, Difference, Link, Links, Problem, Stored, Text, unified};
-use crate::archive::{Answer, FoundLink, History, LinkFinder, Linking, Page};
+use crate::archive::{Answer, FoundLink, History, LinkFinder, Linking, Page, redirect};
 use crate::reading::page::{html_of, title_of};
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::reading::{Form, compared, main_content, rendered_lines};
 use crate::text::figures::iso_ms;
 use crate::web::html::is_html;
 use crate::web::markdown::is_markdown;
+use crate::web::mime;
 use crate::web::url::CanonicalUrl;
-use crate::web::{headers, mime};
 
 /// A capture that was read.
 pub(super) struct Wanted {
@@ -65,7 +65,7 @@ impl Wanted {
     pub(super) fn text(self, question: &TextOf) -> Result<Text, Problem> {
         let content_type = self.answer.content_type();
         let essence = mime::essence(content_type.as_deref());
-        let location = self.url().and_then(|url| headers::redirect(&url, self.answer.status, &self.answer.headers));
+        let location = self.url().and_then(|url| redirect(&url, self.answer.status, &self.answer.headers));
         let (title, whole) = match self.html() {
             Some(html) => self.of_page(&html, question.whole)?,
             None if self.answer.body.is_empty() => (None, String::new()),

@@ -10,6 +10,8 @@ use crate::search::{self, Error, Index, Query, Updater};
 
 /// A question waits this long for an index that is behind.
 const WAIT_MAX: Duration = Duration::from_secs(3);
+/// A question waits this long for the first pages of an index that is not there yet.
+const BEGIN_MAX: Duration = Duration::from_secs(30);
 /// Time between two looks for more pages.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Versions of URLs that are taken between two looks at whether anybody is still there.
@@ -33,6 +35,8 @@ struct Upkeep {
 
 #[derive(Clone, Default)]
 struct State {
+    /// True if there is an index, of some pages at least.
+    is_begun: bool,
     /// True if the index has all that the crawl's checkpoints cover, or as much as another process has taken.
     is_complete: bool,
     /// Why the index is not kept up.
@@ -93,9 +97,12 @@ impl Searching {
 }
 
 impl Upkeep {
-    /// Waits a moment for the index to be complete. Returns how it is then.
+    /// Waits for an index, and a moment for it to be complete. Returns how it is then.
     fn wait(&self) -> State {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_missing = |state: &mut State| !state.is_begun && state.problem.is_none();
+        let begun = self.changed.wait_timeout_while(state, BEGIN_MAX, is_missing);
+        let (state, _) = begun.unwrap_or_else(PoisonError::into_inner);
         let is_behind = |state: &mut State| !state.is_complete && state.problem.is_none();
         let waited = self.changed.wait_timeout_while(state, WAIT_MAX, is_behind);
         waited.unwrap_or_else(PoisonError::into_inner).0.clone()
@@ -114,10 +121,10 @@ fn keep_up(dir: &Path, upkeep: &Weak<Upkeep>) {
     let mut updater = None;
     while let Some(upkeep) = upkeep.upgrade() {
         let state = match caught_up(dir, &mut updater) {
-            Ok(is_complete) => State { is_complete, problem: None },
+            Ok(is_complete) => State { is_begun: true, is_complete, problem: None },
             Err(error) => {
                 updater = None;
-                State { is_complete: false, problem: Some(format!("the index cannot be kept up: {error}")) }
+                State { problem: Some(format!("the index cannot be kept up: {error}")), ..State::default() }
             }
         };
         let goes_on = !state.is_complete && state.problem.is_none();

@@ -5,7 +5,6 @@
 //! goes on. With a proxy ([`proxy`]) a third one shows it in the place of the web.
 
 mod proxy;
-mod stored;
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,6 +14,7 @@ use std::time::Duration;
 
 use super::CrawlError;
 use super::answers::StoredAnswers;
+use super::captures::StoredCaptures;
 use crate::answers::{Readers, Tools};
 use crate::clock::Time;
 use crate::console::Archived;
@@ -22,7 +22,6 @@ use crate::replay::{Home, Origins, Proxied, Question, Replay};
 use crate::serve::{ArchiveService, Names, Programs, Side};
 use crate::server::{Limits, Listener, Server};
 use proxy::ArchiveProxy;
-pub(super) use stored::StoredCaptures;
 
 /// Default address of our own pages.
 pub(crate) const HOME_ADDRESS: &str = "127.0.0.1:9160";

@@ -86,7 +86,7 @@ fn from_the_start_to_an_archived_page_by_keyboard() {
     replay::until(&mut browser, "document.title");
 }
 
-/// What is no text in a result, or has run.
+/// Number of elements in a result that are no text, and of scripts that have run.
 const MARKUP: &str = "document.querySelectorAll('main :is(script, img, iframe, b)').length + (window.hit ? 1 : 0)";
 
 #[test]

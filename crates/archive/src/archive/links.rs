@@ -80,7 +80,7 @@ impl LinkFinder {
         let mut add = |target: CanonicalUrl, kind: &'static str, nofollow: bool, text: String| {
             found.links.push(FoundLink { target, kind, nofollow, text });
         };
-        if let Some(target) = headers::redirect(answer.url, answer.status, answer.headers) {
+        if let Some(target) = redirect(answer.url, answer.status, answer.headers) {
             add(target, "redirect", false, String::new());
         }
         let (links, texts, followed) = self.scanned(answer);
@@ -119,7 +119,7 @@ impl LinkFinder {
     ) -> Result<Vec<CanonicalUrl>, E> {
         let join = |value: &str| answer.url.join(value).ok();
         let mut targets: Vec<CanonicalUrl> = Vec::new();
-        targets.extend(headers::redirect(answer.url, answer.status, answer.headers));
+        targets.extend(redirect(answer.url, answer.status, answer.headers));
         targets.extend(headers::refresh(answer.headers).and_then(|value| join(&value)));
         for value in headers::named(answer.headers, "link").map(headers::reference) {
             targets.extend(link_header(&value).into_iter().filter_map(|(value, _)| join(&value)));
@@ -163,6 +163,12 @@ impl Linking<'_> {
         let body = Body { content_type: self.content_type, content_encoding: None, bytes: self.body };
         StoredList::of(self.url, body, hops)
     }
+}
+
+/// Returns the target of an answer of `url` that is a redirect.
+pub fn redirect(url: &CanonicalUrl, status: u16, fields: &[(Vec<u8>, Vec<u8>)]) -> Option<CanonicalUrl> {
+    let location = headers::location(fields).filter(|_| (300..400).contains(&status) && status != 304);
+    location.and_then(|value| url.join(&value).ok())
 }
 
 /// Returns what is known of an answer before it is read. URLs in a sheet of a wrong type are found if a page embeds it,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub use cursor::{Cursor, Place};
 pub use error::{Error, Result};
 pub use follower::Follower;
-pub use links::{FoundLink, FoundLinks, LinkFinder, Linking, stated};
+pub use links::{FoundLink, FoundLinks, LinkFinder, Linking, redirect, stated};
 pub use listed::StoredList;
 pub use page::{Answer, History, Page, WarcPlace};
 

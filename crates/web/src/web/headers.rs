@@ -3,7 +3,6 @@
 //! A field that names a URL is read as browsers read it: each byte that belongs to no UTF-8 becomes its escape, so that
 //! the server gets back what it sent. Fields of words (directives, codings) are read with such bytes replaced.
 
-use crate::web::url::CanonicalUrl;
 use std::borrow::Cow;
 
 use super::percent::escape;
@@ -52,12 +51,6 @@ pub fn isomorphic(value: &[u8]) -> String {
 /// Returns the URL that an answer redirects to, as written.
 pub fn location<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Option<Cow<'_, str>> {
     named(fields, "location").next().map(reference)
-}
-
-/// Returns the target of an answer of `url` that is a redirect.
-pub fn redirect<B: AsRef<[u8]>>(url: &CanonicalUrl, status: u16, fields: &[(B, B)]) -> Option<CanonicalUrl> {
-    let location = location(fields).filter(|_| (300..400).contains(&status) && status != 304);
-    location.and_then(|value| url.join(&value).ok())
 }
 
 /// Returns the URL in the `Refresh` field of an answer, as written: the field means what `<meta http-equiv=refresh>`

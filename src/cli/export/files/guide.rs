@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use super::ending::Ending;
 use super::name::{Name, rivals};
+use crate::archive::redirect;
 use crate::cli::archive::{Archive, Entry};
 use crate::cli::preferences::StatementFilter;
 use crate::cli::selection::Selection;
-use crate::web::headers;
 use crate::web::html::is_html;
 use crate::web::mime;
 use crate::web::url::CanonicalUrl;
@@ -85,7 +85,7 @@ impl<'a> Guide<'a> {
                 return Ok(Destination::Outside);
             }
             let response = self.archive.response(&entry)?;
-            let Some(target) = headers::redirect(&own, entry.status, &response.headers) else {
+            let Some(target) = redirect(&own, entry.status, &response.headers) else {
                 return Ok(Destination::Outside);
             };
             url = target;

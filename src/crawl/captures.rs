@@ -26,7 +26,7 @@ const OPEN_AFTER: Duration = Duration::from_secs(30);
 const RECORDS_MAX: usize = 20_000;
 
 /// The captures in a crawl directory.
-pub(in crate::crawl) struct StoredCaptures {
+pub(super) struct StoredCaptures {
     dir: PathBuf,
     opened: Mutex<Option<Opened>>,
 }
@@ -48,12 +48,12 @@ struct IndexState {
 
 impl StoredCaptures {
     /// The captures in `dir`; it may have none yet.
-    pub(in crate::crawl) fn new(dir: &Path) -> StoredCaptures {
+    pub(super) fn new(dir: &Path) -> StoredCaptures {
         StoredCaptures { dir: dir.to_owned(), opened: Mutex::new(None) }
     }
 
     /// The archive as it is, or was within the last seconds; nothing where no page is stored.
-    pub(in crate::crawl) fn archive(&self) -> Result<Option<Archive>, ArchiveFault> {
+    pub(super) fn archive(&self) -> Result<Option<Archive>, ArchiveFault> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = opened.as_mut()
             && open.is_current()
