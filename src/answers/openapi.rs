@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
@@ -23,11 +25,7 @@ const PROBLEMS: [(&str, &str); 5] = [
 
 /// The document.
 pub(crate) fn document() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = Cow::Borrowed("/components/schemas");
-        settings.meta_schema = None;
-    });
-    let mut schemas = settings.into_generator();
+    let mut schemas = settings(|settings| settings.definitions_path = Cow::Borrowed("/components/schemas"));
     let mut paths = Map::new();
     for operation in OPERATIONS {
         let answer = (operation.answer)(&mut schemas);
@@ -95,15 +93,28 @@ fn parameters(operation: &Operation) -> Vec<Value> {
 
 /// The schema of the parameters of an operation, with all that it refers to.
 pub(super) fn schema_of(operation: &Operation) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    (operation.parameters)(&mut settings.into_generator()).to_value()
+    let mut schema = (operation.parameters)(&mut settings(|settings| settings.inline_subschemas = true));
+    RecursiveTransform(in_one_line).transform(&mut schema);
+    schema.to_value()
 }
 
-/// Reads the parameters of an operation from the query of a URL.
+fn settings(change: impl FnOnce(&mut SchemaSettings)) -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(in_one_line));
+    settings.with(|settings| settings.meta_schema = None).with(change).into_generator()
+}
+
+/// Takes the line ends out of a description, which are those of the source.
+fn in_one_line(schema: &mut Schema) {
+    if let Some(Value::String(about)) = schema.get_mut("description") {
+        *about = about.replace('\n', " ");
+    }
+}
+
+/// Reads the parameters of an operation from the query of a URL. One without a value is as one that is not there.
 pub(crate) fn given(operation: &Operation, query: &str) -> Result<Value, Problem> {
     let schema = schema_of(operation);
     let mut given = Map::new();
-    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+    for (name, text) in form_urlencoded::parse(query.as_bytes()).filter(|(_, text)| !text.is_empty()) {
         let value = typed(&schema["properties"][&*name], &text);
         if given.insert(name.clone().into_owned(), value).is_some() {
             return Err(Problem::Question(format!("{name} is there twice")));
@@ -141,7 +152,7 @@ mod tests {
     #[test]
     fn parameters_have_the_types_of_their_schema() {
         let read = find("read").unwrap();
-        let query = "url=https%3A%2F%2Fa.example%2F%3Fb&whole=true&limit=5&offset=x&other=1";
+        let query = "url=https%3A%2F%2Fa.example%2F%3Fb&whole=true&limit=5&offset=x&time=&other=1";
         let given = given(read, query).unwrap();
         let expected = json!({
             "url": "https://a.example/?b", "whole": true, "limit": 5, "offset": "x", "other": "1",

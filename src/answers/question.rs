@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+/// Form of a URL.
+const URL: &str = "^[Hh][Tt][Tt][Pp][Ss]?://[^/]+";
+/// Forms of a time.
+const TIME: &str = "^([0-9]{1,14}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+Z?)?)$";
 /// Characters of a text that are answered at a time.
 pub(crate) const CHARACTERS_MAX: usize = 100_000;
 /// Characters of it unless the question says how many.
@@ -19,6 +23,7 @@ pub(crate) const BODY_BYTES_MAX: usize = 8 << 20;
 #[serde(deny_unknown_fields)]
 pub(crate) struct CapturesOf {
     /// The URL, with its scheme
+    #[schemars(regex(pattern = URL))]
     pub url: String,
     /// Captures to name, the newest first
     #[schemars(range(min = 1, max = 1000))]
@@ -31,9 +36,11 @@ pub(crate) struct CapturesOf {
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoredAt {
     /// The URL, with its scheme
+    #[schemars(regex(pattern = URL))]
     pub url: String,
     /// The nearest capture to this time (1 to 14 digits, as 20261128, or a date, as 2026-11-28T10:00:00Z); the newest
     /// one with content without it
+    #[schemars(regex(pattern = TIME))]
     pub time: Option<String>,
 }
 
@@ -42,9 +49,11 @@ pub(crate) struct StoredAt {
 #[serde(deny_unknown_fields)]
 pub(crate) struct TextOf {
     /// The URL, with its scheme
+    #[schemars(regex(pattern = URL))]
     pub url: String,
     /// The nearest capture to this time (1 to 14 digits, as 20261128, or a date, as 2026-11-28T10:00:00Z); the newest
     /// one with content without it
+    #[schemars(regex(pattern = TIME))]
     pub time: Option<String>,
     /// True for all that a reader sees, with navigation and the like, as lines; otherwise the main content as Markdown
     #[serde(default)]
@@ -63,9 +72,11 @@ pub(crate) struct TextOf {
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinksOf {
     /// The URL, with its scheme
+    #[schemars(regex(pattern = URL))]
     pub url: String,
     /// The nearest capture to this time (1 to 14 digits, as 20261128, or a date, as 2026-11-28T10:00:00Z); the newest
     /// one with content without it
+    #[schemars(regex(pattern = TIME))]
     pub time: Option<String>,
     /// Links to skip: what an earlier answer named as next
     #[serde(default)]
@@ -81,11 +92,14 @@ pub(crate) struct LinksOf {
 #[serde(deny_unknown_fields)]
 pub(crate) struct DifferenceOf {
     /// The URL, with its scheme
+    #[schemars(regex(pattern = URL))]
     pub url: String,
     /// Time of the earlier capture, the nearest to it (1 to 14 digits, or a date); without it the last one with other
     /// content
+    #[schemars(regex(pattern = TIME))]
     pub from: Option<String>,
     /// Time of the later capture, the nearest to it; without it the newest one with content
+    #[schemars(regex(pattern = TIME))]
     pub to: Option<String>,
     /// Characters to answer
     #[schemars(range(min = 1, max = 100_000))]
@@ -98,6 +112,7 @@ pub(crate) struct DifferenceOf {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExplanationOf {
     /// The URL, with its scheme
+    #[schemars(regex(pattern = URL))]
     pub url: String,
 }
 

@@ -15,7 +15,8 @@ const HITS_MAX: usize = 100;
 pub(crate) struct SearchFor {
     /// Words that must all be there; "words in their order" in quotation marks, -word to leave out, OR between
     /// alternatives, title:word, url:word, site:example.com, lang:en, type:application/pdf, kind:login,
-    /// after:2026-11-01, before:2026-11-30
+    /// after:2026-11-01, before:2026-11-30. Without words the newest pages
+    #[serde(default)]
     pub query: String,
     /// Hits to answer
     #[schemars(range(min = 1, max = 100))]

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
+use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -49,7 +50,9 @@ impl Programs {
         let answer = match request.uri().path().strip_prefix(ROOT) {
             None => self.tools.answer(request).await,
             Some(_) if !matches!(*request.method(), Method::GET | Method::HEAD) => {
-                refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here")
+                let mut answer = refused(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here");
+                answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+                answer
             }
             Some(DOCUMENT) => said(StatusCode::OK, &document()),
             Some(name) => self.asked(name, request.uri().query().unwrap_or_default()).await,

@@ -161,6 +161,7 @@ fn the_api_is_as_its_openapi_document_says() {
         "coverage",
         "coverage?x=1",
         "search",
+        "search?query=",
         "search?query=lighthouse&facets=true",
         "search?query=%22writes+into%22&fold=false",
         "search?query=after:monday",

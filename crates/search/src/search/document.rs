@@ -110,7 +110,7 @@ fn document(record: &KeyRecord, id: &str, texts: &Texts, fields: &Fields) -> Ind
         document.add_text(field, text);
     }
     document.add_u64(fields.captured, record.time.ms());
-    document.add_u64(fields.month, u64::from(year) * 100 + u64::from(month));
+    document.add_u64(fields.month, year * 100 + month);
     near::parts(text).into_iter().for_each(|part| document.add_u64(fields.near, part));
     let bytes = 2 * (title.len() + text.len()) + headings.len() + 3 * record.url.len();
     Indexed { document, bytes }
