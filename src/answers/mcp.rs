@@ -18,7 +18,6 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServiceExt};
 use serde_json::Value;
 
-use super::openapi::schema_of;
 use super::operation::Operation;
 use super::table::{OPERATIONS, find};
 use super::{Answers, Problem, Readers};
@@ -70,7 +69,7 @@ impl Tools {
 
     async fn call(&self, operation: &'static Operation, parameters: Value) -> Result<Value, Problem> {
         let archive = self.archive.clone();
-        let answer = self.readers.run(move || (operation.ask)(&*archive, parameters)).await;
+        let answer = self.readers.run(move || operation.asked(&*archive, parameters)).await;
         answer.unwrap_or_else(|| Err(Problem::Fault("an internal fault; the log of the process has it".to_owned())))
     }
 }
@@ -121,7 +120,7 @@ impl ServerHandler for Tools {
 
 /// An operation as a tool.
 fn tool(operation: &Operation) -> Tool {
-    let schema = schema_of(operation).as_object().cloned().unwrap_or_default();
+    let schema = operation.schema().as_object().cloned().unwrap_or_default();
     let reads = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
     Tool::new(operation.name, operation.about, schema).with_title(operation.title).with_annotations(reads)
 }

@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use schemars::generate::SchemaSettings;
-use schemars::transform::{RecursiveTransform, Transform};
-use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
 use super::Problem;
-use super::operation::Operation;
+use super::operation::{Operation, settings};
 use super::table::OPERATIONS;
 
 /// Path below which the questions are asked.
@@ -75,7 +72,7 @@ pub(crate) fn document() -> Value {
 
 /// The parameters of an operation, as the document has them.
 fn parameters(operation: &Operation) -> Vec<Value> {
-    let schema = schema_of(operation);
+    let schema = operation.schema();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     let parameter = |(name, mut schema): (String, Value)| {
@@ -91,28 +88,9 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     properties.into_iter().map(parameter).collect()
 }
 
-/// The schema of the parameters of an operation, with all that it refers to.
-pub(super) fn schema_of(operation: &Operation) -> Value {
-    let mut schema = (operation.parameters)(&mut settings(|settings| settings.inline_subschemas = true));
-    RecursiveTransform(in_one_line).transform(&mut schema);
-    schema.to_value()
-}
-
-fn settings(change: impl FnOnce(&mut SchemaSettings)) -> SchemaGenerator {
-    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(in_one_line));
-    settings.with(|settings| settings.meta_schema = None).with(change).into_generator()
-}
-
-/// Takes the line ends out of a description, which are those of the source.
-fn in_one_line(schema: &mut Schema) {
-    if let Some(Value::String(about)) = schema.get_mut("description") {
-        *about = about.replace('\n', " ");
-    }
-}
-
 /// Reads the parameters of an operation from the query of a URL. One without a value is as one that is not there.
 pub(crate) fn given(operation: &Operation, query: &str) -> Result<Value, Problem> {
-    let schema = schema_of(operation);
+    let schema = operation.schema();
     let mut given = Map::new();
     for (name, text) in form_urlencoded::parse(query.as_bytes()).filter(|(_, text)| !text.is_empty()) {
         let value = typed(&schema["properties"][&*name], &text);

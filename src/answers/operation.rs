@@ -1,5 +1,7 @@
 //! A question as a line of the table.
 
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,7 +24,43 @@ pub(crate) struct Operation {
     /// Makes the schema of its answer.
     pub answer: fn(&mut SchemaGenerator) -> Schema,
     /// Asks it with parameters, which are a JSON object.
-    pub ask: fn(&dyn Answers, Value) -> Result<Value, Problem>,
+    pub(super) ask: fn(&dyn Answers, Value) -> Result<Value, Problem>,
+}
+
+impl Operation {
+    /// The schema of its parameters, with all that it refers to.
+    pub(super) fn schema(&self) -> Value {
+        let mut schema = (self.parameters)(&mut settings(|settings| settings.inline_subschemas = true));
+        RecursiveTransform(in_one_line).transform(&mut schema);
+        schema.to_value()
+    }
+
+    /// Asks it with parameters, which have to be within the bounds of their schema.
+    pub(crate) fn asked(&self, archive: &dyn Answers, parameters: Value) -> Result<Value, Problem> {
+        let properties = self.schema()["properties"].take();
+        for (name, value) in parameters.as_object().into_iter().flatten() {
+            let bound = |which: &str| properties[name][which].as_u64();
+            let Some(number) = value.as_u64() else { continue };
+            let (least, most) = (bound("minimum").unwrap_or(0), bound("maximum").unwrap_or(u64::MAX));
+            if !(least..=most).contains(&number) {
+                return Err(Problem::Question(format!("{name}: write a number from {least} to {most}")));
+            }
+        }
+        (self.ask)(archive, parameters)
+    }
+}
+
+/// Makes schemas whose descriptions are lines.
+pub(super) fn settings(change: impl FnOnce(&mut SchemaSettings)) -> SchemaGenerator {
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(in_one_line));
+    settings.with(|settings| settings.meta_schema = None).with(change).into_generator()
+}
+
+/// Takes the line ends out of a description, which are those of the source.
+fn in_one_line(schema: &mut Schema) {
+    if let Some(Value::String(about)) = schema.get_mut("description") {
+        *about = about.replace('\n', " ");
+    }
 }
 
 /// Reads the parameters, asks, and writes the answer as JSON.

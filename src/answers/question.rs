@@ -26,7 +26,7 @@ pub(crate) struct CapturesOf {
     #[schemars(regex(pattern = URL))]
     pub url: String,
     /// Captures to name, the newest first
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = ROWS_MAX))]
     #[serde(default = "rows")]
     pub limit: usize,
 }
@@ -62,7 +62,7 @@ pub(crate) struct TextOf {
     #[serde(default)]
     pub offset: usize,
     /// Characters to answer
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = CHARACTERS_MAX))]
     #[serde(default = "characters")]
     pub limit: usize,
 }
@@ -82,7 +82,7 @@ pub(crate) struct LinksOf {
     #[serde(default)]
     pub offset: usize,
     /// Links to answer
-    #[schemars(range(min = 1, max = 1000))]
+    #[schemars(range(min = 1, max = ROWS_MAX))]
     #[serde(default = "rows")]
     pub limit: usize,
 }
@@ -102,7 +102,7 @@ pub(crate) struct DifferenceOf {
     #[schemars(regex(pattern = TIME))]
     pub to: Option<String>,
     /// Characters to answer
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = CHARACTERS_MAX))]
     #[serde(default = "characters")]
     pub limit: usize,
 }

@@ -6,9 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::operation::{Operation, answered};
 use crate::search::Found;
 
-/// Hits that are answered at a time.
-const HITS_MAX: usize = 100;
-
 /// Parameters of a search.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +20,7 @@ pub(crate) struct SearchFor {
     #[serde(default = "hits")]
     pub limit: usize,
     /// Hits to skip
+    #[schemars(range(max = 9_900))]
     #[serde(default)]
     pub offset: usize,
     /// False to have hits whose text is nearly that of a better one, too
@@ -56,13 +54,6 @@ pub(super) const SEARCH: Operation = Operation {
     answer: |schemas| schemas.subschema_for::<Searched>(),
     ask: |archive, given| answered(given, |question| archive.search(&question)),
 };
-
-impl SearchFor {
-    /// Hits that are answered.
-    pub(crate) fn limit(&self) -> usize {
-        self.limit.min(HITS_MAX)
-    }
-}
 
 fn hits() -> usize {
     10

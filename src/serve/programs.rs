@@ -68,7 +68,7 @@ impl Programs {
             Err(problem) => return problem_as_answer(&problem),
         };
         let archive = self.archive.clone();
-        match self.readers.run(move || (operation.ask)(&*archive, parameters)).await {
+        match self.readers.run(move || operation.asked(&*archive, parameters)).await {
             Some(Ok(answer)) => said(StatusCode::OK, &answer),
             Some(Err(problem)) => problem_as_answer(&problem),
             None => refused(StatusCode::INTERNAL_SERVER_ERROR, "an internal fault; the log of the process has it"),

@@ -1,7 +1,7 @@
 //! `crawler search` on real crawls: what is found, when it is found, and an index that survives kills.
 
 #[path = "../crawls/fetch/http.rs"]
-#[allow(dead_code, reason = "other tests need the rest of it")]
+#[expect(dead_code, reason = "other tests need the rest of it")]
 mod http;
 
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ use super::CrawlError;
 use super::captures::StoredCaptures;
 use super::explain;
 use super::reports::coverage::coverage;
-use crate::answers::question::{CapturesOf, DifferenceOf, ExplanationOf, LinksOf, Nothing, ROWS_MAX, StoredAt, TextOf};
+use crate::answers::question::{CapturesOf, DifferenceOf, ExplanationOf, LinksOf, Nothing, StoredAt, TextOf};
 use crate::answers::{Answers, Capture, Captures, Difference, Links, Problem, Stored, Text};
 use crate::archive::Page;
 use crate::container::KeyRecord;
@@ -105,7 +105,7 @@ impl Answers for StoredAnswers {
 
     fn captures(&self, question: &CapturesOf) -> Result<Captures, Problem> {
         let versions = self.versions(&question.url)?;
-        let shown = versions.found.iter().take(question.limit.min(ROWS_MAX));
+        let shown = versions.found.iter().take(question.limit);
         Ok(Captures { total: versions.found.len(), captures: shown.map(|(_, record)| capture(record)).collect() })
     }
 

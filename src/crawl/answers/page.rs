@@ -2,7 +2,7 @@
 
 use super::fault;
 use crate::answers::answer::Field;
-use crate::answers::question::{BODY_BYTES_MAX, CHARACTERS_MAX, LinksOf, ROWS_MAX, TextOf};
+use crate::answers::question::{BODY_BYTES_MAX, LinksOf, TextOf};
 use crate::answers::{Citation, Difference, Link, Links, Problem, Stored, Text, unified};
 use crate::archive::{Answer, FoundLink, History, LinkFinder, Linking, Page, redirect};
 use crate::reading::page::{html_of, title_of};
@@ -75,7 +75,7 @@ impl Wanted {
             }
         };
         let characters = whole.chars().count();
-        let limit = question.limit.min(CHARACTERS_MAX);
+        let limit = question.limit;
         let text: String = whole.chars().skip(question.offset).take(limit).collect();
         let end = question.offset.saturating_add(limit);
         Ok(Text {
@@ -115,7 +115,7 @@ impl Wanted {
         };
         let hops = || Ok::<_, Problem>(self.history.hops.clone());
         let found = LinkFinder::new(fastrand::u64(..)).links(&answer, hops)?.links;
-        let limit = question.limit.min(ROWS_MAX);
+        let limit = question.limit;
         let end = question.offset.saturating_add(limit);
         let total = found.len();
         let links = found.into_iter().skip(question.offset).take(limit).map(link).collect();
@@ -126,7 +126,7 @@ impl Wanted {
     pub(super) fn difference(self, to: &Wanted, limit: usize) -> Result<Difference, Problem> {
         let name = |wanted: &Wanted| format!("{}\t{}", wanted.citation.url, wanted.citation.captured);
         let unified = unified(&self.lines()?, &to.lines()?, &name(&self), &name(to));
-        let shown: String = unified.chars().take(limit.min(CHARACTERS_MAX)).collect();
+        let shown: String = unified.chars().take(limit).collect();
         let partial = shown.len() < unified.len();
         Ok(Difference { from: self.citation, to: to.citation.clone(), unified: shown, partial })
     }

@@ -62,9 +62,9 @@ impl Searching {
             }
             Err(error) => return Err(Problem::Fault(error.to_string())),
         };
-        let SearchFor { offset, fold, facets, .. } = *question;
+        let SearchFor { limit, offset, fold, facets, .. } = *question;
         let words = question.query.clone();
-        let query = Query { words, limit: question.limit(), offset, fold, facets, ..Query::default() };
+        let query = Query { words, limit, offset, fold, facets, ..Query::default() };
         let found = index.search(&query).map_err(|error| match error {
             Error::Query(why) => Problem::Question(why),
             error => Problem::Fault(error.to_string()),
