@@ -25,7 +25,8 @@
 //! | `GET /api/seeds?offset=&limit=` | seeds and what became of them |
 //! | `GET /api/explain?url=`, `/api/versions?url=` | everything known of a URL, and its archived versions |
 //! | `GET /api/tree?under=` | what is archived below a domain, a host or a path |
-//! | `GET /TIME/URL`, `/calendar?url=` | our own pages about archived pages ([`Home`](crate::replay::Home)) |
+//! | `GET /TIME/URL`, `/calendar?url=`, `/search?q=` | pages about archived pages ([`Home`](crate::replay::Home)) |
+//! | `GET /api/archive/NAME`, `POST /mcp` | answers to programs ([`crate::answers`]) |
 //! | `POST /api/ctl` | an order as the control socket has it, with the token in `X-Crawler-Token` |
 //!
 //! An error has a status of 4xx or 5xx and `{"error":"sentence"}`. Who may ask what is in `guard`.
