@@ -19,7 +19,8 @@ public class Lucene {
     static final Analyzer WORDS = new Analyzer() {
         @Override protected TokenStreamComponents createComponents(String field) {
             Tokenizer words = CharTokenizer.fromTokenCharPredicate(Character::isLetterOrDigit);
-            return new TokenStreamComponents(words, new PorterStemFilter(new ASCIIFoldingFilter(new LowerCaseFilter(words))));
+            TokenStream folded = new ASCIIFoldingFilter(new LowerCaseFilter(words));
+            return new TokenStreamComponents(words, new PorterStemFilter(folded));
         }
     };
     static final String[] FIELDS = {"title", "headings", "text"};
@@ -81,7 +82,8 @@ public class Lucene {
             for (String question : Files.readAllLines(Path.of(questions))) {
                 long begin = System.nanoTime();
                 Query query = query(question);
-                TopDocs top = searcher.search(query, new TopScoreDocCollectorManager(10, isExact ? Integer.MAX_VALUE : 1000));
+                int counted = isExact ? Integer.MAX_VALUE : 1000;
+                TopDocs top = searcher.search(query, new TopScoreDocCollectorManager(10, counted));
                 String[] shown = excerpts.highlight("text", query, top);
                 StringBuilder answer = new StringBuilder();
                 for (int at = 0; at < shown.length; at++) {

@@ -6,7 +6,8 @@ import time
 
 def index(table, path):
     base = sqlite3.connect(path)
-    base.execute("CREATE VIRTUAL TABLE pages USING fts5(url UNINDEXED, title, headings, text, tokenize='porter unicode61')")
+    columns = "url UNINDEXED, title, headings, text, tokenize='porter unicode61'"
+    base.execute(f"CREATE VIRTUAL TABLE pages USING fts5({columns})")
     base.execute("INSERT INTO pages(pages, rank) VALUES ('rank', 'bm25(0.0, 3.0, 1.5, 1.0)')")
     with open(table, newline="\n") as rows:
         for number, row in enumerate(rows):
@@ -18,7 +19,8 @@ def index(table, path):
 
 def ask(questions, path, is_exact):
     base = sqlite3.connect(path)
-    wanted = "SELECT url, title, snippet(pages, 3, '[', ']', '…', 40) FROM pages WHERE pages MATCH ? ORDER BY rank LIMIT 10"
+    wanted = "SELECT url, title, snippet(pages, 3, '[', ']', '…', 40) FROM pages " \
+             "WHERE pages MATCH ? ORDER BY rank LIMIT 10"
     with open(questions) as lines:
         for question in lines.read().splitlines():
             # every word in quotation marks: AND, OR, NOT and NEAR are words here

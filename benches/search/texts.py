@@ -25,7 +25,8 @@ class Warc:
             self.files.append(os.path.join(self.place, f"{self.name}-{len(self.files)}.warc"))
             self.out = open(self.files[-1], "wb")
         self.pages += 1
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n" \
+               f"Content-Length: {len(body)}\r\n\r\n".encode()
         record = uuid.UUID(bytes=hashlib.md5(url.encode()).digest())
         self.out.write(
             f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: {DAY}\r\n"
@@ -50,7 +51,7 @@ class Table:
 
 
 def real(directories, count, place, draw):
-    """WARC files of `count` pages of the directories: all of those with up to 2,000 pages, and of the others a part."""
+    """WARC files of `count` pages: all of directories with up to 2,000 pages, and a part of the others."""
     small, large = [], []
     for number, directory in enumerate(directories):
         found = []
@@ -64,7 +65,7 @@ def real(directories, count, place, draw):
     for number, directory, path in small[:count] + large:
         with open(path, "rb") as page:
             warc.add(f"http://site{number}.example/{os.path.relpath(path, directory)}", page.read())
-    return warc.close(), warc.pages
+    return warc.close()
 
 
 def extracted(crawler, crawl, path):
@@ -107,8 +108,9 @@ def recombined(pages, count, place, path, draw):
             text.append(line)
         url = f"http://host{number % 1000}.example/{number}"
         menu = "".join(f"<li><a href=/{draw.randrange(count)}>{html.escape(draw.choice(titles))}</a>" for _ in range(5))
-        page = f"<!doctype html><html lang=en><head><title>{html.escape(title)}</title></head><body><nav><ul>{menu}</ul></nav>" \
-               f"<main><h1>{html.escape(title)}</h1>{''.join(body)}</main><footer>The end</footer></body></html>"
+        head = html.escape(title)
+        page = f"<!doctype html><html lang=en><head><title>{head}</title></head><body><nav><ul>{menu}</ul></nav>" \
+               f"<main><h1>{head}</h1>{''.join(body)}</main><footer>The end</footer></body></html>"
         warc.add(url, page.encode())
         table.add(url, title, "\n".join([title] + heads), "\n".join([title] + text))
     table.out.close()
