@@ -147,7 +147,7 @@ impl Index {
     }
 
     fn answer(&self, query: &Query, parsed: &Parsed, plan: &Plan, searcher: &Searcher) -> tantivy::Result<Found> {
-        let mut found = Found { total: searcher.search(&plan.query, &Count)? as u64, ..Found::default() };
+        let mut found = Found::default();
         if query.facets {
             found.facets = searcher.search(&plan.query, &FacetCollector)?.into();
         }
@@ -155,7 +155,8 @@ impl Index {
         let mut looked_at = if query.fold { end * CANDIDATES } else { end };
         loop {
             looked_at = looked_at.clamp(1, HITS_MAX * CANDIDATES);
-            let best = best(searcher, parsed, plan, looked_at)?;
+            let (best, total) = best(searcher, parsed, plan, looked_at)?;
+            found.total = total;
             let is_all = best.len() < looked_at || looked_at == HITS_MAX * CANDIDATES;
             let (kept, folded) = if query.fold { self.unfolded(searcher, best, end)? } else { (best, 0) };
             if kept.len() < end && !is_all {
@@ -192,15 +193,16 @@ impl Index {
     }
 }
 
-/// The best hits in their order: by score, or by time where there are no words.
-fn best(searcher: &Searcher, parsed: &Parsed, plan: &Plan, count: usize) -> tantivy::Result<Vec<Scored>> {
+/// The best hits in their order, by score, or by time where there are no words; and the number of all.
+fn best(searcher: &Searcher, parsed: &Parsed, plan: &Plan, count: usize) -> tantivy::Result<(Vec<Scored>, u64)> {
     let top = TopDocs::with_limit(count);
     if parsed.has_words() {
-        let found = searcher.search(&plan.query, &top.order_by_score())?;
-        return Ok(found.into_iter().map(|(score, address)| Scored { address, score }).collect());
+        let (found, total) = searcher.search(&plan.query, &(top.order_by_score(), Count))?;
+        return Ok((found.into_iter().map(|(score, address)| Scored { address, score }).collect(), total as u64));
     }
-    let found = searcher.search(&plan.query, &top.order_by_u64_field(Fields::CAPTURED, Order::Desc))?;
-    Ok(found.into_iter().map(|(_, address)| Scored { address, score: 0.0 }).collect())
+    let newest = top.order_by_u64_field(Fields::CAPTURED, Order::Desc);
+    let (found, total) = searcher.search(&plan.query, &(newest, Count))?;
+    Ok((found.into_iter().map(|(_, address)| Scored { address, score: 0.0 }).collect(), total as u64))
 }
 
 /// The languages of the pages in an index.

@@ -11,7 +11,6 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 
 use super::analyzer::terms;
-use super::document::CONTENT;
 use super::fields::Fields;
 use super::query::{Atom, Clause, Parsed, Place};
 use super::words::Lexeme;
@@ -56,7 +55,10 @@ impl Marked {
 /// Makes the plan of a question to an index of pages in `languages`. Nothing that `hidden` finds is answered.
 pub(super) fn plan(parsed: &Parsed, fields: &Fields, languages: &[String], hidden: Option<BooleanQuery>) -> Plan {
     let mut planner = Planner { fields, languages: languages_of(parsed, languages), marked: Marked::default() };
-    let mut parts: Vec<(Occur, Box<dyn Query>)> = vec![(Occur::Must, unscored(Box::new(AllQuery)))];
+    let mut parts: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+    if parsed.clauses.iter().all(|clause| clause.is_excluded) {
+        parts.push((Occur::Must, unscored(Box::new(AllQuery))));
+    }
     if parsed.is_void {
         parts.push((Occur::Must, Box::new(EmptyQuery)));
     }
@@ -66,8 +68,8 @@ pub(super) fn plan(parsed: &Parsed, fields: &Fields, languages: &[String], hidde
         parts.push((occur, Box::new(BooleanQuery::union(any))));
     }
     let hidden = hidden.map(|hidden| (Occur::MustNot, Box::new(hidden) as Box<dyn Query>));
-    let filters = [times(parsed, fields), kinds(parsed, fields)].into_iter().flatten();
-    parts.extend(filters.map(|filter| (Occur::Must, unscored(filter))).chain(hidden));
+    let times = times(parsed, fields).map(|times| (Occur::Must, unscored(times)));
+    parts.extend([times, kinds(parsed, fields), hidden].into_iter().flatten());
     Plan { query: BooleanQuery::new(parts), marked: planner.marked }
 }
 
@@ -212,14 +214,19 @@ fn times(parsed: &Parsed, fields: &Fields) -> Option<Box<dyn Query>> {
     is_bounded.then(|| Box::new(RangeQuery::new(bound(parsed.after), bound(parsed.before))) as Box<dyn Query>)
 }
 
-/// The kinds that are wanted; without any, pages that are what was asked for.
-fn kinds(parsed: &Parsed, fields: &Fields) -> Option<Box<dyn Query>> {
+/// The kinds that are wanted; without any, pages that are what was asked for. Most pages are: where they are wanted, the
+/// others are left out, which are few to read.
+fn kinds(parsed: &Parsed, fields: &Fields) -> Option<(Occur, Box<dyn Query>)> {
     let wants = |kind: Option<Kind>| match parsed.kinds.as_slice() {
         [] => kind.is_none(),
         kinds => kinds.iter().any(|choice| choice.has(kind, kind.is_none())),
     };
-    let all = || std::iter::once(None).chain(Kind::ALL.iter().copied().map(Some));
-    let wanted = all().filter(|kind| wants(*kind));
-    let terms = wanted.map(|kind| Term::from_field_text(fields.kind, kind.map_or(CONTENT, Kind::text)));
-    all().any(|kind| !wants(kind)).then(|| Box::new(TermSetQuery::new(terms)) as Box<dyn Query>)
+    let wants_content = wants(None);
+    let others = Kind::ALL.iter().copied().filter(|kind| wants(Some(*kind)) != wants_content).map(Kind::text);
+    let terms: Vec<_> = others.map(|kind| Term::from_field_text(fields.kind, kind)).collect();
+    match (wants_content, terms.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some((Occur::MustNot, Box::new(TermSetQuery::new(terms)))),
+        (false, _) => Some((Occur::Must, unscored(Box::new(TermSetQuery::new(terms))))),
+    }
 }

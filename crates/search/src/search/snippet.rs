@@ -6,9 +6,8 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::analyzer::terms;
+use super::analyzer::TermsOfPage;
 use super::plan::Marked;
-use super::words::Lexeme;
 
 /// Bytes of an excerpt, and those before its first word.
 const BYTES_MAX: usize = 240;
@@ -25,11 +24,23 @@ pub struct Snippet {
     pub marks: Vec<Range<usize>>,
 }
 
+/// A word that was asked for.
+struct Marking {
+    place: Range<usize>,
+    term: String,
+}
+
 impl Snippet {
     /// The excerpt of `text`, of a page in `language`.
     pub(super) fn of(text: &str, language: &str, marked: &Marked) -> Snippet {
         let looked_at = &text[..text.floor_char_boundary(LOOKED_AT_MAX)];
-        let found: Vec<Lexeme> = terms(language, looked_at).filter(|word| marked.has(&word.folded)).collect();
+        let (mut terms, mut found) = (TermsOfPage::of(language, looked_at), Vec::new());
+        while let Some(place) = terms.next_place() {
+            let term = terms.term(place.clone());
+            if marked.has(term) {
+                found.push(Marking { term: term.to_owned(), place });
+            }
+        }
         let part = part(text, best(&found));
         let places =
             found.iter().map(|word| &word.place).filter(|place| part.start <= place.start && place.end <= part.end);
@@ -76,7 +87,7 @@ impl Snippet {
 }
 
 /// The place of the first word of the excerpt that has most different words, and of those the one with most at all.
-fn best(found: &[Lexeme]) -> usize {
+fn best(found: &[Marking]) -> usize {
     let mut best = (0, 0, 0);
     let mut end = 0;
     for (first, word) in found.iter().enumerate() {
@@ -86,7 +97,7 @@ fn best(found: &[Lexeme]) -> usize {
         }
         let words = &found[first..end];
         // an excerpt has no more words than half its bytes
-        let different = words.iter().map(|word| &word.folded).collect::<HashSet<_>>().len();
+        let different = words.iter().map(|word| &word.term).collect::<HashSet<_>>().len();
         if (different, words.len()) > (best.0, best.1) {
             best = (different, words.len(), word.place.start);
         }

@@ -39,23 +39,30 @@ impl<'t> Words<'t> {
     }
 }
 
-impl Iterator for Words<'_> {
-    type Item = Lexeme;
-
-    fn next(&mut self) -> Option<Lexeme> {
+impl Words<'_> {
+    /// The bytes of the next word.
+    pub fn next_place(&mut self) -> Option<Range<usize>> {
         let (start, first) = self.letters().find(|(_, letter)| letter.is_alphanumeric())?;
         self.at = start + first.len_utf8();
         if is_unspaced(first) {
             let second = self.letters().next().filter(|(_, letter)| is_unspaced(*letter));
-            let end = second.map_or(self.at, |(at, letter)| at + letter.len_utf8());
-            return Some(Lexeme { place: start..end, folded: fold(&self.text[start..end]), is_unspaced: true });
+            return Some(start..second.map_or(self.at, |(at, letter)| at + letter.len_utf8()));
         }
         let is_inside = |letter: char| (letter.is_alphanumeric() || is_mark(letter)) && !is_unspaced(letter);
         let behind = self.letters().find(|(_, letter)| !is_inside(*letter));
         self.at = behind.map_or(self.text.len(), |(at, _)| at);
-        let word = &self.text[start..self.at];
+        Some(start..self.at)
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = Lexeme;
+
+    fn next(&mut self) -> Option<Lexeme> {
+        let place = self.next_place()?;
+        let word = &self.text[place.clone()];
         let counts = word.char_indices().nth(LETTERS_MAX).map_or(word, |(end, _)| &word[..end]);
-        Some(Lexeme { place: start..self.at, folded: fold(counts), is_unspaced: false })
+        Some(Lexeme { place, folded: fold(counts), is_unspaced: word.starts_with(is_unspaced) })
     }
 }
 
