@@ -42,7 +42,8 @@ impl Iterator for Terms<'_> {
     }
 }
 
-/// The terms of a page, most of whose words come again and again: each different one is folded and loses its ending once.
+/// The terms of a page, most of whose words come again and again: each different one is folded and loses its ending
+/// once.
 pub(super) struct TermsOfPage<'t> {
     text: &'t str,
     words: Words<'t>,

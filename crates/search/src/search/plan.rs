@@ -214,8 +214,8 @@ fn times(parsed: &Parsed, fields: &Fields) -> Option<Box<dyn Query>> {
     is_bounded.then(|| Box::new(RangeQuery::new(bound(parsed.after), bound(parsed.before))) as Box<dyn Query>)
 }
 
-/// The kinds that are wanted; without any, pages that are what was asked for. Most pages are: where they are wanted, the
-/// others are left out, which are few to read.
+/// The kinds that are wanted; without any, pages that are what was asked for. Most pages are: where they are wanted,
+/// the others are left out, which are few to read.
 fn kinds(parsed: &Parsed, fields: &Fields) -> Option<(Occur, Box<dyn Query>)> {
     let wants = |kind: Option<Kind>| match parsed.kinds.as_slice() {
         [] => kind.is_none(),
