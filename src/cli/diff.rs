@@ -126,8 +126,8 @@ impl DiffArgs {
         };
         let text = |entry: &Entry| {
             Ok::<_, anyhow::Error>(match self.source {
-                true => source_of(&archive.response(entry)?),
-                false => lines_of(&archive.shown(entry)?),
+                true => source_of(entry, &archive.response(entry)?),
+                false => lines_of(entry, &archive.shown(entry)?),
             })
         };
         let (Some(before), Some(now)) = (text(&from)?, text(&to)?) else {

@@ -9,7 +9,6 @@ use crate::clock::Time;
 use crate::web::warc_date::{since, until};
 
 #[derive(Debug, Args)]
-#[cfg_attr(not(feature = "search"), expect(dead_code, reason = "a build without search has nothing to ask"))]
 #[command(after_help = "\
 Finds pages by their titles, headings, main texts and URLs. Of each URL the newest version counts, if that is a page; \
 pages that came in the place of content (--kind) are left out. Case, accents and endings of words do not matter. The \

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Version;
-use crate::cli::archive::Response;
+use crate::cli::archive::{Entry, Response};
 use crate::reading::compared;
 use crate::similar::pieces;
 
@@ -16,8 +16,8 @@ pub(in crate::cli) struct Texts {
 impl Texts {
     /// Returns what readers see of two versions; `None` where one of them is no text.
     pub(in crate::cli) fn of(before: &Version<'_>, now: &Version<'_>) -> anyhow::Result<Option<Texts>> {
-        let Some(before) = lines_of(&before.shown()?) else { return Ok(None) };
-        let Some(now) = lines_of(&now.shown()?) else { return Ok(None) };
+        let Some(before) = lines_of(before.entry, &before.shown()?) else { return Ok(None) };
+        let Some(now) = lines_of(now.entry, &now.shown()?) else { return Ok(None) };
         Ok(Some(Texts { before, now }))
     }
 
@@ -43,13 +43,18 @@ impl Texts {
 }
 
 /// Returns the text that a reader sees of a version, in lines; `None` where that is not known.
-pub(in crate::cli) fn lines_of(response: &Response) -> Option<String> {
-    compared::lines_of(&response.decoded, response.content_type().as_deref())
+pub(in crate::cli) fn lines_of(entry: &Entry, response: &Response) -> Option<String> {
+    compared::lines_of(&response.decoded, content_type(entry, response).as_deref())
 }
 
 /// A version as it was sent, if it is text, in UTF-8.
-pub(in crate::cli) fn source_of(response: &Response) -> Option<String> {
-    compared::source_of(&response.decoded, response.content_type().as_deref())
+pub(in crate::cli) fn source_of(entry: &Entry, response: &Response) -> Option<String> {
+    compared::source_of(&response.decoded, content_type(entry, response).as_deref())
+}
+
+/// The type that the head states; without one, the type in the index.
+fn content_type(entry: &Entry, response: &Response) -> Option<String> {
+    response.content_type().or_else(|| Some(entry.mime.clone()).filter(|mime| !mime.is_empty()))
 }
 
 #[cfg(test)]
