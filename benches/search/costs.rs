@@ -1,6 +1,8 @@
 //! Index and questions of the crate alone, without a command line and a server: `index DIR`, `ask QUESTIONS DIR`.
 //! `ask` prints a line per question: milliseconds and the number of hits.
 
+#![expect(clippy::unwrap_used, reason = "a measurement that cannot go on fails")]
+
 use std::fs;
 use std::path::Path;
 use std::process;
