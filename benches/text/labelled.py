@@ -11,14 +11,14 @@ and recall are of all pieces together. CPU is that of the process, its start inc
 trafilatura's.
 """
 
-import hashlib
 import json
 import pathlib
-import resource
 import subprocess
 import sys
 
 import trafilatura
+
+from halves import children_seconds, half
 
 OURS = "crawler"
 
@@ -44,10 +44,6 @@ def main():
         print(row(name, marks, found, seconds[name], seconds[theirs]))
 
 
-def half(name):
-    return "ab"[hashlib.sha256(name.encode()).digest()[0] % 2]
-
-
 def row(name, marks, texts, seconds, of_others):
     wanted, unwanted = ([0, 0], [0, 0])
     for path, mark in marks.items():
@@ -64,11 +60,6 @@ def row(name, marks, texts, seconds, of_others):
 
 def collapsed(text):
     return " ".join(text.split())
-
-
-def children_seconds():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def of_trafilatura(paths):
