@@ -136,6 +136,9 @@ async function shot(page, png, clip) {
   return false;
 }
 
+// the size of a window whose frame has the size of the job, after the first page
+let framing = null;
+
 /// Gives the first frame of `page` the size of the job, and returns its place.
 async function frameSized(page, job) {
   await page.locator("iframe").first().waitFor();
@@ -156,7 +159,7 @@ async function frameSized(page, job) {
 async function shoot(browser, job, { url, png }) {
   // its own context: nothing is in a cache, so that each page asks for all that it needs
   const context = await browser.newContext({
-    viewport: { width: job.width, height: job.height }, reducedMotion: "reduce",
+    viewport: framing ?? { width: job.width, height: job.height }, reducedMotion: "reduce",
     serviceWorkers: job.framed ? "allow" : "block",
     ignoreHTTPSErrors: true, locale: "en-US", timezoneId: "UTC",
   });
@@ -166,7 +169,11 @@ async function shoot(browser, job, { url, png }) {
     const requests = await noted(await context.newCDPSession(page));
     await page.goto(url, { waitUntil: "load", timeout: 60000 });
     if (job.framed) {
+      const before = page.viewportSize();
       await frameSized(page, job);
+      framing = page.viewportSize();
+      // pages that scroll when they begin have to begin at this size
+      if (framing.height !== before.height || framing.width !== before.width) await page.reload({ timeout: 60000 });
       // the frame may begin only now
       await page.waitForTimeout(FRAME_MS);
     }
