@@ -6,8 +6,8 @@
   const OWN = /^\/(replay-[a-z.]+|timegate\/|timemap\/)/;
   // an archived origin that has an origin of its own: its host, scheme, port, time, and what is behind
   const SITE = /^(.+)\.(https?)(?:-(\d+))?\.(\d{1,14})\.(\w+\.localhost:\d+)$/;
-  // a frame without a document of its own is a part of the page around it
-  const isInner = location.protocol === "about:";
+  // a frame without a document of its own is a part of the page around it; Firefox gives it a location only later
+  const isInner = document.URL.startsWith("about:");
   const own = isInner ? new URL(document.baseURI) : location;
   const { origin, pathname, search } = own;
   const site = SITE.exec(own.host);
@@ -102,8 +102,8 @@
   const cover = () => {
     for (let at = 0; at < window.length; at++) {
       try {
-        const { document: inner, location: there } = window[at];
-        if (there.protocol !== "about:" || covered.has(inner)) continue;
+        const { document: inner } = window[at];
+        if (!inner.URL.startsWith("about:") || covered.has(inner)) continue;
         covered.add(inner);
         window[at].eval(`(${install})()`);
       } catch {
