@@ -16,6 +16,7 @@ const fs = require("fs");
 const { chromium } = require("playwright-core");
 
 const FRAME_MS = 1500;
+const FRAME_MS_MAX = 30000;
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
@@ -174,6 +175,9 @@ async function shoot(browser, job, { url, png }) {
       framing = page.viewportSize();
       // pages that scroll when they begin have to begin at this size
       if (framing.height !== before.height || framing.width !== before.width) await page.reload({ timeout: 60000 });
+      // a worker reads its archive before the frame has a page
+      const hasPage = () => /^http/.test(page.frames()[1]?.url() ?? "");
+      for (const until = Date.now() + FRAME_MS_MAX; !hasPage() && Date.now() < until;) await page.waitForTimeout(100);
       // the frame may begin only now
       await page.waitForTimeout(FRAME_MS);
     }
