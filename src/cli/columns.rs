@@ -4,7 +4,6 @@
 use std::cell::OnceCell;
 
 use clap::ValueEnum;
-use data_encoding::BASE32;
 use serde_json::{Map, Value, json};
 
 use super::archive::{Archive, Entry};
@@ -15,6 +14,7 @@ use crate::outcome::status_text;
 use crate::table::{self, Type};
 use crate::text::escape::{Escaped, InLine};
 use crate::text::figures::{iso_ms, size};
+use crate::warc::digest;
 use crate::web::url::CanonicalUrl;
 
 /// Space between two columns of a table.
@@ -150,7 +150,7 @@ impl Column {
             Column::Hops => json!(printed.history()?.hops),
             Column::Duration => json!(printed.history()?.duration.map(|duration| duration.as_millis() as u64)),
             Column::Location => json!(printed.location()?),
-            Column::Digest => json!(format!("sha1:{}", BASE32.encode(&entry.digest_sha1))),
+            Column::Digest => json!(digest(entry.digest_sha1)),
             Column::Record => {
                 let place = printed.archive.place(entry)?;
                 json!(format!("{}:{}", place.file, place.offset))

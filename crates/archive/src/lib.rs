@@ -96,7 +96,7 @@
 //! one page.
 
 use crawler_contract::{checkpoint, contract, record};
-use crawler_core::{container, disk, frontier, shard, warc};
+use crawler_core::{container, disk, frontier, reading, shard, warc};
 use crawler_web::{clock, fingerprint, web};
 
 mod archive;
@@ -106,4 +106,4 @@ pub mod dirs;
 
 pub use archive::{Answer, Archive, Cursor, Error, Follower, History, Page, Place, Result, WarcPlace};
 #[doc(hidden)]
-pub use archive::{FoundLink, FoundLinks, LinkFinder, Linking, StoredList, redirect, stated};
+pub use archive::{FoundLink, FoundLinks, LinkFinder, Linking, PageTexts, StoredList, redirect, stated};

@@ -4,7 +4,7 @@
 
 use crawler_archive::{self as archive, dirs};
 use crawler_contract::record;
-use crawler_core::{container, disk, reading, similar};
+use crawler_core::{container, disk, reading, similar, warc};
 use crawler_web::{clock, web};
 
 pub mod search;

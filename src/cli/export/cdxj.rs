@@ -7,7 +7,6 @@
 use std::io::Write;
 
 use clap::Args;
-use data_encoding::BASE32;
 use serde::Serialize;
 
 use super::Common;
@@ -22,6 +21,7 @@ use crate::clock::Time;
 use crate::disk::sorter::Sorter;
 use crate::text::escape::json_line;
 use crate::text::figures::digits_ms;
+use crate::warc::digest;
 use crate::web::request::archive_query;
 use crate::web::surt::surt;
 use crate::web::url::CanonicalUrl;
@@ -127,7 +127,7 @@ pub(in crate::cli) fn line(answer: Answer, entry: &Entry) -> anyhow::Result<Stri
         url: if url.has_request() { url.plain() } else { &entry.url },
         mime: if is_revisit { "warc/revisit" } else { &entry.mime },
         status: entry.status.to_string(),
-        digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
+        digest: digest(entry.digest_sha1),
         length: place.bytes.to_string(),
         offset: place.offset.to_string(),
         filename: place.file,

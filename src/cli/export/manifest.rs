@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use data_encoding::{BASE32, HEXLOWER};
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -24,6 +24,7 @@ use crate::cli::selection::KindChoice;
 use crate::signature::{Jwk, SigningKey};
 use crate::text::escape::{Escaped, json_line};
 use crate::text::figures::iso_ms;
+use crate::warc::digest;
 use crate::web::kind::Kind;
 
 /// Bytes of a line that is checked.
@@ -143,7 +144,7 @@ impl ManifestArgs {
         let (mut damage, mut sealed) = (Damage::default(), Sealed::default());
         let reservations = Reservations::new();
         let robots = OriginFiles::new("/robots.txt", |_, _, entry| {
-            Ok(RobotsInEffect { time: iso_ms(entry.time), status: entry.status, digest: digest(&entry) })
+            Ok(RobotsInEffect { time: iso_ms(entry.time), status: entry.status, digest: digest(entry.digest_sha1) })
         });
         let selection = self.common.selection(KindChoice::All);
         selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
@@ -159,10 +160,6 @@ impl ManifestArgs {
         writeln!(out, "{}", json_line(&sealed.seal(key))?)?;
         Ok(damage.or(Exit::Done, warnings))
     }
-}
-
-fn digest(entry: &Entry) -> String {
-    format!("sha1:{}", BASE32.encode(&entry.digest_sha1))
 }
 
 /// The line of a page, with its end.
@@ -182,7 +179,7 @@ fn line(
         status: entry.status,
         kind: entry.kind,
         mime: &entry.mime,
-        digest: digest(entry),
+        digest: digest(entry.digest_sha1),
         file: place.file,
         offset: place.offset,
         robots: in_effect,

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use clap::ValueEnum;
-use data_encoding::{BASE32, BASE64};
+use data_encoding::BASE64;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
@@ -23,6 +23,7 @@ use crate::reading::rendered_lines;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::json_line;
 use crate::text::figures::iso_ms;
+use crate::warc::digest;
 use crate::web::headers;
 use crate::web::url::CanonicalUrl;
 
@@ -233,7 +234,7 @@ impl Lines {
             Field::Mime => json!(page.media_type()),
             Field::Bytes => json!(page.body_bytes()),
             Field::Time => json!(iso_ms(time(page))),
-            Field::Digest => json!(format!("sha1:{}", BASE32.encode(&page.digest_sha1()))),
+            Field::Digest => json!(digest(page.digest_sha1())),
             Field::Revisit => json!(page.is_revisit()),
             Field::Truncated => json!(page.is_truncated()),
             Field::Depth => json!(history.depth),

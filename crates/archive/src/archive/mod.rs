@@ -7,6 +7,7 @@ mod links;
 mod listed;
 mod page;
 mod tail;
+mod texts;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub use follower::Follower;
 pub use links::{FoundLink, FoundLinks, LinkFinder, Linking, redirect, stated};
 pub use listed::StoredList;
 pub use page::{Answer, History, Page, WarcPlace};
+pub use texts::PageTexts;
 
 use crate::checkpoint::Identity;
 use crate::dirs::{Archives, CrawlDirs, has_no_page};

@@ -147,7 +147,7 @@ impl Page {
 
     /// Returns whether its body is the same as an earlier answer's, and stored there.
     pub fn is_revisit(&self) -> bool {
-        self.record.payload_at.is_some() || self.record.is_external
+        self.record.is_revisit()
     }
 
     /// Returns whether the body was cut short by a limit or a failure.

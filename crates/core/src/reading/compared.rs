@@ -1,8 +1,8 @@
 //! The text of an answer by which versions of it are compared, line by line.
 //!
-//! Of a page of HTML it is what a reader sees and hears, its title and alternative texts too, a line for each block;
-//! other texts are taken as they are. Pages are hostile: those that are too long or that no tree can be made of have no
-//! text here.
+//! The text of a page of HTML is what a reader sees and hears, its title and alternative texts too, a line for each
+//! block; other texts are taken as they are. Pages are hostile: those that are too long or that no tree can be made of
+//! have no text here.
 
 use scraper::Html;
 

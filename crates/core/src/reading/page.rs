@@ -7,6 +7,7 @@ use super::main_content::{Form, main_content};
 use super::rendered::rendered_lines;
 use super::tree::{TIME_MAX, parse};
 use crate::web::charset;
+use crate::web::html::is_html;
 use crate::web::html::text::Squeezed;
 use crate::web::markdown::{is_markdown, to_html};
 use crate::web::mime;
@@ -16,6 +17,11 @@ use crate::web::mime;
 pub fn is_page_type(media_type: &str) -> bool {
     let essence = mime::essence(Some(media_type));
     matches!(&*essence, "text/html" | "application/xhtml+xml") || is_markdown(&essence)
+}
+
+/// True for an answer that is read as a page: HTML, or Markdown, which is made HTML.
+pub fn is_page(body: &[u8], content_type: Option<&str>) -> bool {
+    is_html(content_type, body) || is_markdown(&mime::essence(content_type))
 }
 
 /// The HTML of a page in UTF-8, in the encoding that the crawl took it for when it looked for links.
@@ -48,8 +54,12 @@ pub fn headings_of(page: &Html) -> impl Iterator<Item = String> {
 /// The text that a page is about: its main content or, of a page without, or with too many elements to look for it, its
 /// whole visible text. `None` where it has no tree within the limits.
 pub fn subject_of(html: &str) -> Option<String> {
-    let main = || main_content(html, None, Form::Text, TIME_MAX).ok().flatten();
-    main().or_else(|| visible_of(html))
+    main_of(html, None, Form::Text).or_else(|| visible_of(html))
+}
+
+/// The main content of the page at `url`; `None` of a page without, or with too many elements to look for it.
+pub fn main_of(html: &str, url: Option<&str>, form: Form) -> Option<String> {
+    main_content(html, url, form, TIME_MAX).ok().flatten()
 }
 
 /// The whole visible text of a page. `None` where it has no tree within the limits.

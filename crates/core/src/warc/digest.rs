@@ -14,7 +14,7 @@ use sha1::{Digest, Sha1};
 const BLOCK_BYTES: usize = 64;
 
 /// A SHA-1 with its label, in Base32.
-pub(super) fn digest(sha1: [u8; 20]) -> String {
+pub fn digest(sha1: [u8; 20]) -> String {
     format!("sha1:{}", BASE32.encode(&sha1))
 }
 

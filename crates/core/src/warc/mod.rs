@@ -29,7 +29,7 @@ mod short;
 pub use crate::web::headers::Header;
 pub use crate::web::warc_date::{format_date, parse_date};
 pub use address::has_request;
-pub use digest::payload_sha1;
+pub use digest::{digest, payload_sha1};
 pub use encode::{
     Encoder, Exchange, Profile, REVISIT_PAYLOAD_MIN, Records, Reference, Rendition, Revisit, RevisitDraft, id_of,
     id_seed,

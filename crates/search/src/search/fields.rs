@@ -51,17 +51,18 @@ impl Fields {
             TextOptions::default().set_indexing_options(indexing)
         };
         let counted = || STRING.set_fast("raw") | STORED;
+        let [host, media_type, language, kind] = Fields::COUNTED;
         let with_places = IndexRecordOption::WithFreqsAndPositions;
         let fields = Fields {
             url: schema.add_text_field("url", STRING | STORED),
             site: schema.add_text_field("site", STRING),
-            host: schema.add_text_field("host", counted()),
-            media_type: schema.add_text_field("type", counted()),
-            language: schema.add_text_field("language", counted()),
-            kind: schema.add_text_field("kind", counted()),
-            captured: schema.add_u64_field("captured", FAST | STORED),
-            month: schema.add_u64_field("month", FAST),
-            near: schema.add_u64_field("near", FAST),
+            host: schema.add_text_field(host, counted()),
+            media_type: schema.add_text_field(media_type, counted()),
+            language: schema.add_text_field(language, counted()),
+            kind: schema.add_text_field(kind, counted()),
+            captured: schema.add_u64_field(Fields::CAPTURED, FAST | STORED),
+            month: schema.add_u64_field(Fields::MONTH, FAST),
+            near: schema.add_u64_field(Fields::NEAR, FAST),
             digest: schema.add_text_field("digest", STORED),
             record: schema.add_text_field("record", STORED),
             title: schema.add_text_field("title", words(with_places)),

@@ -9,7 +9,7 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Term};
 
 use super::analyzer::{self, Analyzer};
-use super::document::{is_page, read};
+use super::document::{Indexed, read};
 use super::error::{Error, Result};
 use super::fields::Fields;
 use super::plan;
@@ -153,7 +153,7 @@ impl Updater {
             return Ok(0);
         }
         self.writer().delete_term(Term::from_field_text(self.fields.url, page.url()));
-        let indexed = match is_page(page).and_then(|is_page| is_page.then(|| read(page, &self.fields)).transpose()) {
+        let indexed = match self.read(page) {
             Ok(Some(indexed)) => indexed,
             Ok(None) => return Ok(0),
             Err(error) if is_of_page(&error) => {
@@ -165,6 +165,11 @@ impl Updater {
         self.writer().add_document(indexed.document).map_err(|error| self.fault(error))?;
         done.pages += 1;
         Ok(indexed.bytes)
+    }
+
+    /// Reads a version of a URL, if it is a document.
+    fn read(&self, page: &Page) -> Result<Option<Indexed>> {
+        page.is_document()?.then(|| read(page, &self.fields)).transpose()
     }
 
     /// Makes all that was taken durable, together with the cursor behind it.

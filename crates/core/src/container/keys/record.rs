@@ -107,6 +107,16 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
+    /// True for a 304 that says that the version with status 200 to which it refers is still the page.
+    pub fn is_confirmed(&self) -> bool {
+        self.status == 304 && self.payload_at.is_some()
+    }
+
+    /// True if its body is that of an earlier answer, and stored there.
+    pub fn is_revisit(&self) -> bool {
+        self.payload_at.is_some() || self.is_external
+    }
+
     /// True if its record has the body that came.
     pub fn is_response(&self) -> bool {
         self.payload_at.is_none() && !self.is_external && !self.is_removed

@@ -16,7 +16,7 @@ use crate::warc::format_date;
 use crate::web::forgotten::Forgotten;
 
 /// Its name, in the directory of the archive.
-const FILE: &str = "forgotten.jsonl";
+pub const FILE: &str = "forgotten.jsonl";
 
 /// The first line of the file.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
