@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::operation::Operation;
 use super::table::{OPERATIONS, find};
-use super::{Answers, Problem, Readers};
+use super::{Answers, Readers};
 use crate::server::Body;
 
 /// Characters of an answer to a model.
@@ -66,12 +66,6 @@ impl Tools {
             .disable_allowed_hosts();
         HttpTools(StreamableHttpService::new(move || Ok(self.clone()), Arc::default(), config))
     }
-
-    async fn call(&self, operation: &'static Operation, parameters: Value) -> Result<Value, Problem> {
-        let archive = self.archive.clone();
-        let answer = self.readers.run(move || operation.asked(&*archive, parameters)).await;
-        answer.unwrap_or_else(|| Err(Problem::Fault("an internal fault; the log of the process has it".to_owned())))
-    }
 }
 
 impl HttpTools {
@@ -109,7 +103,7 @@ impl ServerHandler for Tools {
             return Err(ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None));
         };
         let parameters = Value::Object(request.arguments.unwrap_or_default());
-        let result = match self.call(operation, parameters).await {
+        let result = match self.readers.ask(&self.archive, operation, parameters).await {
             Ok(answer) => CallToolResult::success(vec![ContentBlock::text(fenced(&as_text(&answer)))]),
             // a sentence may name what was asked for, and nothing of a page
             Err(problem) => CallToolResult::error(vec![ContentBlock::text(problem.to_string())]),
@@ -120,7 +114,7 @@ impl ServerHandler for Tools {
 
 /// An operation as a tool.
 fn tool(operation: &Operation) -> Tool {
-    let schema = operation.schema().as_object().cloned().unwrap_or_default();
+    let schema = operation.parameters.as_object().cloned().unwrap_or_default();
     let reads = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
     Tool::new(operation.name, operation.about, schema).with_title(operation.title).with_annotations(reads)
 }

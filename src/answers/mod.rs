@@ -17,6 +17,7 @@ mod search;
 mod table;
 mod unified;
 
+pub(crate) use problem::INTERNAL;
 pub use problem::Problem;
 
 pub(crate) use answer::{Capture, Captures, Citation, Difference, Link, Links, Stored, Text};

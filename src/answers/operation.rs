@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -19,25 +19,18 @@ pub(crate) struct Operation {
     pub about: &'static str,
     /// True if language models may ask it.
     pub is_tool: bool,
-    /// Makes the schema of its parameters.
-    pub parameters: fn(&mut SchemaGenerator) -> Schema,
+    /// The schema of its parameters, with all that it refers to.
+    pub(super) parameters: Value,
     /// Makes the schema of its answer.
-    pub answer: fn(&mut SchemaGenerator) -> Schema,
+    pub(super) answer: fn(&mut SchemaGenerator) -> Schema,
     /// Asks it with parameters, which are a JSON object.
     pub(super) ask: fn(&dyn Answers, Value) -> Result<Value, Problem>,
 }
 
 impl Operation {
-    /// The schema of its parameters, with all that it refers to.
-    pub(super) fn schema(&self) -> Value {
-        let mut schema = (self.parameters)(&mut settings(|settings| settings.inline_subschemas = true));
-        RecursiveTransform(in_one_line).transform(&mut schema);
-        schema.to_value()
-    }
-
     /// Asks it with parameters, which have to be within the bounds of their schema.
     pub(crate) fn asked(&self, archive: &dyn Answers, parameters: Value) -> Result<Value, Problem> {
-        let properties = self.schema()["properties"].take();
+        let properties = &self.parameters["properties"];
         for (name, value) in parameters.as_object().into_iter().flatten() {
             let bound = |which: &str| properties[name][which].as_u64();
             let Some(number) = value.as_u64() else { continue };
@@ -48,6 +41,13 @@ impl Operation {
         }
         (self.ask)(archive, parameters)
     }
+}
+
+/// The schema of parameters of this type.
+pub(super) fn schema_of<T: JsonSchema>() -> Value {
+    let mut schema = settings(|settings| settings.inline_subschemas = true).subschema_for::<T>();
+    RecursiveTransform(in_one_line).transform(&mut schema);
+    schema.to_value()
 }
 
 /// Makes schemas whose descriptions are lines.

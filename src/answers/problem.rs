@@ -24,7 +24,15 @@ pub enum Problem {
     Fault(String),
 }
 
+/// The sentence for a fault of the program, whose cause is no affair of others.
+pub(crate) const INTERNAL: &str = "an internal fault; the log of the process has it";
+
 impl Problem {
+    /// A fault of the program.
+    pub(crate) fn internal() -> Problem {
+        Problem::Fault(INTERNAL.to_owned())
+    }
+
     /// The status with which a server of HTTP says so.
     pub(crate) fn status(&self) -> u16 {
         match self {

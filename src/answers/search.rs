@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, answered};
+use super::operation::{Operation, answered, schema_of};
 use crate::search::Found;
 
 /// Parameters of a search.
@@ -44,16 +44,18 @@ pub(crate) struct Searched {
 }
 
 /// The question in the table.
-pub(super) const SEARCH: Operation = Operation {
-    name: "search",
-    title: "Search the archive",
-    about: "Pages of the archive by their words, in all languages: the newest capture of each URL, the best hits \
+pub(super) fn operation() -> Operation {
+    Operation {
+        name: "search",
+        title: "Search the archive",
+        about: "Pages of the archive by their words, in all languages: the newest capture of each URL, the best hits \
             first, with an excerpt and what it takes to cite it. Read a hit by its URL to have all of its text.",
-    is_tool: true,
-    parameters: |schemas| schemas.subschema_for::<SearchFor>(),
-    answer: |schemas| schemas.subschema_for::<Searched>(),
-    ask: |archive, given| answered(given, |question| archive.search(&question)),
-};
+        is_tool: true,
+        parameters: schema_of::<SearchFor>(),
+        answer: |schemas| schemas.subschema_for::<Searched>(),
+        ask: |archive, given| answered(given, |question| archive.search(&question)),
+    }
+}
 
 fn hits() -> usize {
     10

@@ -56,8 +56,7 @@ impl Readers {
         let (give, given) = oneshot::channel();
         let job: Job = Box::new(move |source| {
             let answer = catch_unwind(AssertUnwindSafe(|| question(source)));
-            let panicked = |_| Err(Problem::Fault("an internal fault; the log of the process has it".to_owned()));
-            let _ = give.send(answer.unwrap_or_else(panicked));
+            let _ = give.send(answer.unwrap_or_else(|_| Err(Problem::internal())));
         });
         let to = if lane == Lane::Quick { &self.quick } else { &self.slow };
         if to.try_send(job).is_err() {

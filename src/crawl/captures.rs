@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::archive::{Archive, Error, Page};
-use crate::container::KeyRecord;
+use crate::container::retention::list;
 use crate::dirs::CrawlDirs;
 use crate::record::layout;
 use crate::replay::{ArchiveFault, Capture, CaptureId, Captures, Content, StartPage};
@@ -20,8 +20,6 @@ const CAPTURES_MAX: usize = 10_000;
 const BODY_BYTES_MAX: u64 = 256 << 20;
 /// Time for which an archive is taken to be as it was.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
-/// Time after which it is opened again in any case: a list of forgotten URLs changes no file of the index.
-const OPEN_AFTER: Duration = Duration::from_secs(30);
 /// Records among which pages to begin with are looked for, in all shards together.
 const RECORDS_MAX: usize = 20_000;
 
@@ -34,14 +32,13 @@ pub(super) struct StoredCaptures {
 /// An archive that is open.
 struct Opened {
     archive: Archive,
-    at: Instant,
     looked: Instant,
-    state: Vec<IndexState>,
+    state: Vec<Option<FileState>>,
 }
 
-/// Length and last change of an index, by which it is known whether it has changed.
+/// Length and last change of a file, by which it is known whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct IndexState {
+struct FileState {
     bytes: u64,
     changed: SystemTime,
 }
@@ -53,7 +50,7 @@ impl StoredCaptures {
     }
 
     /// The archive as it is, or was within the last seconds; nothing where no page is stored.
-    pub(super) fn archive(&self) -> Result<Option<Archive>, ArchiveFault> {
+    fn archive(&self) -> Result<Option<Archive>, ArchiveFault> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = opened.as_mut()
             && open.is_current()
@@ -65,9 +62,17 @@ impl StoredCaptures {
             Err(Error::NothingStored(_)) => return Ok(None),
             archive => archive.map_err(fault)?,
         };
-        let (state, now) = (state(archive.archives().dirs()), Instant::now());
-        *opened = Some(Opened { archive: archive.clone(), at: now, looked: now, state });
+        let state = state(archive.archives().dirs());
+        *opened = Some(Opened { archive: archive.clone(), looked: Instant::now(), state });
         Ok(Some(archive))
+    }
+
+    /// The versions of a URL, the newest first.
+    pub(super) fn versions(&self, url: &CanonicalUrl) -> Result<Vec<Page>, ArchiveFault> {
+        let Some(archive) = self.archive()? else { return Ok(Vec::new()) };
+        let archives = archive.archives();
+        let versions = archives.versions(url, CAPTURES_MAX).map_err(fault)?;
+        Ok(versions.into_iter().map(|(shard, record)| Page::new(archives.clone(), shard, record)).collect())
     }
 
     fn page(&self, capture: &Capture) -> Result<Page, ArchiveFault> {
@@ -90,43 +95,40 @@ impl Opened {
             return true;
         }
         self.looked = Instant::now();
-        self.at.elapsed() < OPEN_AFTER && self.state == state(self.archive.archives().dirs())
+        self.state == state(self.archive.archives().dirs())
     }
 }
 
-/// The state of all indexes; one that cannot be read is left out.
-fn state(dirs: &CrawlDirs) -> Vec<IndexState> {
-    let state = |dir: &PathBuf| {
-        let file = fs::metadata(dir.join(layout::PAGES).join("key.dat")).ok()?;
-        Some(IndexState { bytes: file.len(), changed: file.modified().ok()? })
+/// The state of all indexes and lists of forgotten URLs; nothing for a file that cannot be read.
+fn state(dirs: &CrawlDirs) -> Vec<Option<FileState>> {
+    let state = |path: PathBuf| {
+        let file = fs::metadata(path).ok()?;
+        Some(FileState { bytes: file.len(), changed: file.modified().ok()? })
     };
-    dirs.shards().iter().filter_map(state).collect()
+    let of_shard = |dir: &PathBuf| ["key.dat", list::FILE].map(|name| state(dir.join(layout::PAGES).join(name)));
+    dirs.shards().iter().flat_map(of_shard).collect()
 }
 
 fn fault(error: impl std::fmt::Display) -> ArchiveFault {
     ArchiveFault(error.to_string())
 }
 
-fn capture(shard: usize, record: KeyRecord) -> Capture {
+fn capture(page: &Page) -> Capture {
+    let (_, shard, record) = page.parts();
     Capture {
         id: CaptureId { shard, offset: record.offset },
         time: record.time,
         status: record.status,
         bytes: record.payload_bytes,
-        is_revisit: record.payload_at.is_some() || record.is_external,
-        url: record.url,
-        mime: record.mime,
+        is_revisit: record.is_revisit(),
+        url: record.url.clone(),
+        mime: record.mime.clone(),
     }
 }
 
 impl Captures for StoredCaptures {
     fn captures(&self, url: &CanonicalUrl) -> Result<Vec<Capture>, ArchiveFault> {
-        let Some(archive) = self.archive()? else { return Ok(Vec::new()) };
-        let archives = archive.archives();
-        let versions = archives.versions(url, CAPTURES_MAX).map_err(fault)?;
-        let mut captures: Vec<Capture> = versions.into_iter().map(|(shard, record)| capture(shard, record)).collect();
-        captures.reverse();
-        Ok(captures)
+        Ok(self.versions(url)?.iter().rev().map(capture).collect())
     }
 
     fn content(&self, capture: &Capture) -> Result<Content, ArchiveFault> {

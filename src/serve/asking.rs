@@ -8,7 +8,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use tokio::time::timeout;
 
-use crate::answers::Readers;
+use crate::answers::{INTERNAL, Readers};
 use crate::replay::Reply;
 use crate::server::{Body, ConnectionHandle, whole};
 use crate::web::request;
@@ -29,7 +29,7 @@ pub(crate) async fn ask(
     place.may_go();
     match reply {
         Some(reply) => response(reply),
-        None => refused(StatusCode::INTERNAL_SERVER_ERROR, "an internal fault; the log of the process has it"),
+        None => refused(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL),
     }
 }
 

@@ -63,16 +63,11 @@ impl Programs {
 
     async fn asked(&self, name: &str, query: &str) -> Response<Body> {
         let Some(operation) = find(name) else { return refused(StatusCode::NOT_FOUND, "there is no such question") };
-        let parameters = match given(operation, query) {
-            Ok(parameters) => parameters,
-            Err(problem) => return problem_as_answer(&problem),
+        let answer = match given(operation, query) {
+            Ok(parameters) => self.readers.ask(&self.archive, operation, parameters).await,
+            Err(problem) => Err(problem),
         };
-        let archive = self.archive.clone();
-        match self.readers.run(move || operation.asked(&*archive, parameters)).await {
-            Some(Ok(answer)) => said(StatusCode::OK, &answer),
-            Some(Err(problem)) => problem_as_answer(&problem),
-            None => refused(StatusCode::INTERNAL_SERVER_ERROR, "an internal fault; the log of the process has it"),
-        }
+        answer.map_or_else(|problem| problem_as_answer(&problem), |answer| said(StatusCode::OK, &answer))
     }
 }
 

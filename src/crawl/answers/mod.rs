@@ -16,17 +16,13 @@ use super::reports::coverage::coverage;
 use crate::answers::question::{CapturesOf, DifferenceOf, ExplanationOf, LinksOf, Nothing, StoredAt, TextOf};
 use crate::answers::{Answers, Capture, Captures, Difference, Links, Problem, Stored, Text};
 use crate::archive::Page;
-use crate::container::KeyRecord;
-use crate::dirs::{CrawlDirs, Found};
+use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::replay::{self, page_path};
 use crate::text::figures::iso_ms;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc_date;
 use page::Wanted;
-
-/// Captures of a URL that are looked at: the newest ones.
-const CAPTURES_MAX: usize = 10_000;
 
 /// The archive in a crawl directory.
 pub(super) struct StoredAnswers {
@@ -47,53 +43,47 @@ impl StoredAnswers {
         }
     }
 
-    /// The versions of a URL, the newest first; there is one at least.
+    /// The versions of a URL; there is one at least.
     fn versions(&self, url: &str) -> Result<Versions, Problem> {
         let url = parsed(url)?;
-        let missing = || Problem::Missing(format!("the archive has no capture of {}", url.as_str()));
-        let archive = self.captures.archive().map_err(fault)?.ok_or_else(missing)?;
-        let found = archive.archives().versions(&url, CAPTURES_MAX).map_err(fault)?;
-        if found.is_empty() {
-            return Err(missing());
+        let found = self.captures.versions(&url).map_err(fault)?;
+        match found.is_empty() {
+            true => Err(Problem::Missing(format!("the archive has no capture of {}", url.as_str()))),
+            false => Ok(Versions(found)),
         }
-        Ok(Versions { archive, found })
+    }
+
+    /// Reads the version of a URL that is nearest to a time.
+    fn wanted(&self, url: &str, time: Option<&str>) -> Result<Wanted, Problem> {
+        let versions = self.versions(url)?;
+        versions.wanted(versions.nearest(time)?)
     }
 }
 
-/// The versions of a URL.
-struct Versions {
-    archive: crate::archive::Archive,
-    /// The newest first.
-    found: Vec<Found>,
-}
+/// The versions of a URL, the newest first.
+struct Versions(Vec<Page>);
 
 impl Versions {
     /// The place of the version nearest to `time`; without it, of the newest one with content or else of the newest.
     fn nearest(&self, time: Option<&str>) -> Result<usize, Problem> {
         let Some(time) = time else {
-            return Ok(self.found.iter().position(|(_, record)| is_content(record)).unwrap_or(0));
+            return Ok(self.0.iter().position(is_content).unwrap_or(0));
         };
-        let time = replay::moment(time).map_or_else(|| warc_date::until(time), Ok).map_err(Problem::Question)?;
-        let distance = |at: &usize| self.found[*at].1.time.ms().abs_diff(time.ms());
-        Ok((0..self.found.len()).min_by_key(distance).unwrap_or(0))
+        let time = replay::moment(time).map_or_else(|| warc_date::since(time), Ok).map_err(Problem::Question)?;
+        let distance = |at: &usize| self.0[*at].parts().2.time.ms().abs_diff(time.ms());
+        Ok((0..self.0.len()).min_by_key(distance).unwrap_or(0))
     }
 
     /// The place of the newest version before the one at `to` that has other content; else of the one before it.
     fn before(&self, to: usize) -> Result<usize, Problem> {
-        let digest = |at: usize| self.found[at].1.payload_sha1;
-        let older = to + 1..self.found.len();
-        let other = older.clone().find(|&at| is_content(&self.found[at].1) && digest(at) != digest(to));
+        let is_other = |at: &usize| is_content(&self.0[*at]) && self.0[*at].digest_sha1() != self.0[to].digest_sha1();
+        let mut older = to + 1..self.0.len();
         let none = || Problem::Missing("there is no capture before it".to_owned());
-        other.or_else(|| older.clone().next()).ok_or_else(none)
-    }
-
-    fn page(&self, at: usize) -> Page {
-        let (shard, record) = &self.found[at];
-        Page::new(self.archive.archives().clone(), *shard, record.clone())
+        older.clone().find(is_other).or_else(|| older.next()).ok_or_else(none)
     }
 
     fn wanted(&self, at: usize) -> Result<Wanted, Problem> {
-        Wanted::read(&self.page(at))
+        Wanted::read(&self.0[at])
     }
 }
 
@@ -105,23 +95,20 @@ impl Answers for StoredAnswers {
 
     fn captures(&self, question: &CapturesOf) -> Result<Captures, Problem> {
         let versions = self.versions(&question.url)?;
-        let shown = versions.found.iter().take(question.limit);
-        Ok(Captures { total: versions.found.len(), captures: shown.map(|(_, record)| capture(record)).collect() })
+        let shown = versions.0.iter().take(question.limit);
+        Ok(Captures { total: versions.0.len(), captures: shown.map(capture).collect() })
     }
 
     fn stored(&self, question: &StoredAt) -> Result<Stored, Problem> {
-        let versions = self.versions(&question.url)?;
-        versions.wanted(versions.nearest(question.time.as_deref())?)?.stored()
+        self.wanted(&question.url, question.time.as_deref())?.stored()
     }
 
     fn text(&self, question: &TextOf) -> Result<Text, Problem> {
-        let versions = self.versions(&question.url)?;
-        versions.wanted(versions.nearest(question.time.as_deref())?)?.text(question)
+        self.wanted(&question.url, question.time.as_deref())?.text(question)
     }
 
     fn links(&self, question: &LinksOf) -> Result<Links, Problem> {
-        let versions = self.versions(&question.url)?;
-        versions.wanted(versions.nearest(question.time.as_deref())?)?.links(question)
+        self.wanted(&question.url, question.time.as_deref())?.links(question)
     }
 
     fn difference(&self, question: &DifferenceOf) -> Result<Difference, Problem> {
@@ -169,12 +156,13 @@ fn fault(error: impl std::fmt::Display) -> Problem {
 }
 
 /// True for a page that is what was asked for.
-fn is_content(record: &KeyRecord) -> bool {
-    let is_confirmed = record.status == 304 && record.payload_at.is_some();
-    record.kind.is_none() && !record.robots && (matches!(record.status, 200..=299) || is_confirmed)
+fn is_content(page: &Page) -> bool {
+    let record = page.parts().2;
+    record.kind.is_none() && !record.robots && (matches!(record.status, 200..=299) || record.is_confirmed())
 }
 
-fn capture(record: &KeyRecord) -> Capture {
+fn capture(page: &Page) -> Capture {
+    let record = page.parts().2;
     let path = CanonicalUrl::parse(&record.url).map(|url| page_path(record.time, &url));
     Capture {
         url: record.url.clone(),
@@ -182,7 +170,7 @@ fn capture(record: &KeyRecord) -> Capture {
         status: record.status,
         mime: record.mime.clone(),
         bytes: record.payload_bytes,
-        revisit: record.payload_at.is_some() || record.is_external,
+        revisit: record.is_revisit(),
         path: path.unwrap_or_default(),
     }
 }

@@ -5,12 +5,11 @@ use crate::answers::answer::Field;
 use crate::answers::question::{BODY_BYTES_MAX, LinksOf, TextOf};
 use crate::answers::{Citation, Difference, Link, Links, Problem, Stored, Text, unified};
 use crate::archive::{Answer, FoundLink, History, LinkFinder, Linking, Page, redirect};
-use crate::reading::page::{html_of, title_of};
+use crate::reading::page::{html_of, is_page, main_of, title_of};
 use crate::reading::tree::{TIME_MAX, parse};
-use crate::reading::{Form, compared, main_content, rendered_lines};
+use crate::reading::{Form, compared, rendered_lines};
 use crate::text::figures::iso_ms;
-use crate::web::html::is_html;
-use crate::web::markdown::is_markdown;
+use crate::warc::digest;
 use crate::web::mime;
 use crate::web::url::CanonicalUrl;
 
@@ -18,6 +17,8 @@ use crate::web::url::CanonicalUrl;
 pub(super) struct Wanted {
     citation: Citation,
     answer: Answer,
+    /// The type that its head states; without one, the type in the index.
+    content_type: Option<String>,
     /// The page as a rendering left it, or as it was made of a document.
     rendered: Option<String>,
     /// The way on which the crawl found it.
@@ -38,11 +39,13 @@ impl Wanted {
             url: record.url.clone(),
             captured: iso_ms(record.time),
             record: of_answer.map(str::to_owned),
-            digest: format!("sha1:{}", data_encoding::BASE32.encode(&record.payload_sha1)),
+            digest: digest(record.payload_sha1),
         };
         let metadata = exchange.iter().find(|stored| stored.record.kind() == "metadata");
         let history = metadata.map_or_else(History::default, |stored| History::parse(&stored.record.block));
-        Ok(Wanted { citation, answer, rendered: page.rendered().map_err(fault)?, history })
+        let of_index = || Some(record.mime.clone()).filter(|mime| !mime.is_empty());
+        let content_type = answer.content_type().or_else(of_index);
+        Ok(Wanted { citation, answer, content_type, rendered: page.rendered().map_err(fault)?, history })
     }
 
     /// The capture as it was received.
@@ -63,15 +66,15 @@ impl Wanted {
 
     /// The text of the page.
     pub(super) fn text(self, question: &TextOf) -> Result<Text, Problem> {
-        let content_type = self.answer.content_type();
-        let essence = mime::essence(content_type.as_deref());
+        let content_type = self.content_type.as_deref();
+        let essence = mime::essence(content_type);
         let location = self.url().and_then(|url| redirect(&url, self.answer.status, &self.answer.headers));
         let (title, whole) = match self.html() {
             Some(html) => self.of_page(&html, question.whole)?,
             None if self.answer.body.is_empty() => (None, String::new()),
             None => {
                 let none = || Problem::Missing(format!("this capture is no text: its type is {essence}"));
-                (None, compared::source_of(&self.answer.body, content_type.as_deref()).ok_or_else(none)?)
+                (None, compared::source_of(&self.answer.body, content_type).ok_or_else(none)?)
             }
         };
         let characters = whole.chars().count();
@@ -94,25 +97,16 @@ impl Wanted {
     fn of_page(&self, html: &str, whole: bool) -> Result<(Option<String>, String), Problem> {
         let tree =
             parse(html, TIME_MAX).map_err(|why| Problem::TooMuch(format!("the page has no text here: {why}")))?;
-        let main = || main_content(html, Some(&self.citation.url), Form::Markdown, TIME_MAX).ok().flatten();
-        let text = if whole { None } else { main() };
+        let text = if whole { None } else { main_of(html, Some(&self.citation.url), Form::Markdown) };
         Ok((title_of(&tree), text.unwrap_or_else(|| rendered_lines(&tree))))
     }
 
     /// The links of the page.
     pub(super) fn links(self, question: &LinksOf) -> Result<Links, Problem> {
-        let content_type = match self.rendered {
-            Some(_) => Some("text/html; charset=utf-8".to_owned()),
-            None => self.answer.content_type(),
-        };
+        let (body, content_type) = self.shown();
         let url = self.url().ok_or_else(|| fault("its URL cannot be read"))?;
-        let answer = Linking {
-            url: &url,
-            status: self.answer.status,
-            headers: &self.answer.headers,
-            content_type: content_type.as_deref(),
-            body: self.rendered.as_deref().map_or(&self.answer.body, str::as_bytes),
-        };
+        let answer =
+            Linking { url: &url, status: self.answer.status, headers: &self.answer.headers, content_type, body };
         let hops = || Ok::<_, Problem>(self.history.hops.clone());
         let found = LinkFinder::new(fastrand::u64(..)).links(&answer, hops)?.links;
         let limit = question.limit;
@@ -133,22 +127,24 @@ impl Wanted {
 
     /// The text by which it is compared.
     fn lines(&self) -> Result<String, Problem> {
-        let lines = match &self.rendered {
-            Some(html) => compared::lines_of(html.as_bytes(), Some("text/html; charset=utf-8")),
-            None => compared::lines_of(&self.answer.body, self.answer.content_type().as_deref()),
-        };
+        let (body, content_type) = self.shown();
         let none =
             || Problem::Missing(format!("the capture of {} is no text that can be compared", self.citation.captured));
-        lines.ok_or_else(none)
+        compared::lines_of(body, content_type).ok_or_else(none)
+    }
+
+    /// The body as a reader sees it, and its type: that of the page that the crawl made of it, if it did.
+    fn shown(&self) -> (&[u8], Option<&str>) {
+        match &self.rendered {
+            Some(html) => (html.as_bytes(), Some("text/html; charset=utf-8")),
+            None => (&self.answer.body, self.content_type.as_deref()),
+        }
     }
 
     /// The page as HTML, if it is one, or if the crawl made one of it.
     fn html(&self) -> Option<String> {
-        let content_type = self.answer.content_type();
-        let is_page =
-            is_html(content_type.as_deref(), &self.answer.body) || is_markdown(&mime::essence(content_type.as_deref()));
-        let own = || is_page.then(|| html_of(&self.answer.body, content_type.as_deref()));
-        self.rendered.clone().or_else(own)
+        let (body, content_type) = self.shown();
+        is_page(body, content_type).then(|| html_of(body, content_type))
     }
 
     fn url(&self) -> Option<CanonicalUrl> {

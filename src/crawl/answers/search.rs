@@ -74,10 +74,12 @@ impl Searching {
 
     fn index(&self) -> search::Result<Arc<Index>> {
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        if index.is_none() {
-            *index = Some(Arc::new(Index::open(&self.dir)?));
+        if let Some(index) = index.as_ref() {
+            return Ok(index.clone());
         }
-        index.clone().ok_or_else(|| Error::NoIndex(self.dir.clone()))
+        let opened = Arc::new(Index::open(&self.dir)?);
+        *index = Some(opened.clone());
+        Ok(opened)
     }
 
     /// The thread, which begins with the first question and ends with this.
