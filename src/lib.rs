@@ -50,6 +50,7 @@
 //! | `dirs` | the directories of a crawl, one for each shard, and the archives in them | `archive` |
 //! | [`archive`] | what a crawl has stored, for other programs: pages by URL, in order, as they come | `archive` |
 //! | `search` | a full text index of what a crawl has stored, and questions to it | `search` |
+//! | [`feed`] | the documents of a crawl as a stream of upserts and deletions | `feed` |
 //! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers | `fetch` |
 //! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests | `fetch` |
 //! | [`ship`] | checkpoints in a store of objects, and directories from there | `cluster` |
@@ -61,6 +62,7 @@
 //! | [`render`] | pages in browsers whose every request the engine answers | `fetch` |
 //! | [`documents`] | PDFs and the like as pages, made by processes that can do nothing else | `documents` |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result | `simweb` |
+//! | `sink` | search engines and databases that get the changes of documents; the client of webhooks | `sinks` |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
 //! | `report` | display, closing statistics, metrics | |
 //! | `answers` | questions to an archive by programs: the API, its OpenAPI document, tools for models | |
@@ -80,9 +82,10 @@
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
-//! and `contract` ◄ `archive` ◄ `analysis`, `archive` ◄ `search`, `contract` ◄ `documents`, `contract` ◄ `simweb`,
-//! `core` ◄ `import` and `web` ◄ `replay`, which know no engine; `server` knows none of them. This one wires them
-//! together. `simulator` is above all of them and beside this one, whose tests and benchmarks use it.
+//! and `contract` ◄ `archive` ◄ `analysis`, `archive` ◄ `search`, `archive` ◄ `feed`, `contract` ◄ `documents`,
+//! `contract` ◄ `simweb`, `core` ◄ `import` and `web` ◄ `replay`, which know no engine; `server` knows none of them.
+//! This one wires them together. `simulator` is above all of them and beside this one, whose tests and benchmarks use
+//! it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
@@ -95,6 +98,7 @@ pub use crawler_contract::{checkpoint, contract, exchange, record, text};
 pub use crawler_core::{calendar, container, disk, drum, frontier, hours, politeness, reading, shard, similar, warc};
 pub use crawler_documents::documents;
 pub use crawler_engine::engine;
+pub use crawler_feed::feed;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_import::import;
 use crawler_replay::{replay, rewrite};

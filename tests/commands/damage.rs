@@ -30,7 +30,7 @@ const EARLIER: &str = "example,)/ 20240101000000 {\"url\":\"http://example/\",\"
                        \"offset\":\"0\",\"length\":\"100\"}\n";
 
 /// Entries of which a crawl that was stopped in good order has no file, and why none is needed here.
-const ABSENT: [(&str, &str); 11] = [
+const ABSENT: [(&str, &str); 12] = [
     (layout::SOCKET, "a socket; a start replaces it whatever it is"),
     (layout::SOCKET_MADE, "the directory in which the socket is made"),
     (layout::IDENTITY_MADE, "only while shards are made: tests of crawl::directory"),
@@ -39,6 +39,7 @@ const ABSENT: [(&str, &str); 11] = [
     (layout::CONSOLE_ADDRESS, "only while a crawl runs, which replaces it"),
     (layout::SERVE, "only of `crawler serve --proxy`, which nothing else reads: tests of crawl::serve::proxy"),
     (layout::SEARCH, "only of `crawler search`, which makes it again: tests of search"),
+    (layout::FEED, "only of `crawler follow --documents`, which nothing else reads: tests of crates/feed"),
     (layout::SHIPPED, "only of a crawl in a store, whose shards are restored from there"),
     (layout::REGISTRY, "only of a node of a crawl in a store"),
     (layout::RESTS_PREFIX, "only of holds that began after the last checkpoint: tests of engine::hold_log"),

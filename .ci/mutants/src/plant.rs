@@ -32,7 +32,7 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 15] = [
+pub const CRATES: [&str; 16] = [
     "src",
     "crates/analysis/src",
     "crates/archive/src",
@@ -41,6 +41,7 @@ pub const CRATES: [&str; 15] = [
     "crates/core/src",
     "crates/documents/src",
     "crates/engine/src",
+    "crates/feed/src",
     "crates/fetch/src",
     "crates/import/src",
     "crates/replay/src",

@@ -136,6 +136,19 @@ impl LinkFinder {
         Ok(targets)
     }
 
+    /// The URL that an answer names as the canonical one of its page: in its head, or else in the page.
+    pub fn canonical(&mut self, answer: &Linking<'_>) -> Option<CanonicalUrl> {
+        let join = |value: &str| answer.url.join(value).ok();
+        let mut fields = headers::named(answer.headers, "link").map(headers::reference);
+        let of_head = fields.find_map(|value| canonical_header(&value)).and_then(|value| join(&value));
+        of_head.or_else(|| {
+            let document = Document::of(&stated(answer.url, answer.content_type), answer.body)?;
+            let said = RobotsDirectives::default();
+            let links = self.all.document(document, answer.body, answer.content_type, answer.url, &self.keys, said);
+            CanonicalUrl::parse(&links.canonical?).ok()
+        })
+    }
+
     /// The links of a page, their texts, and the keys of those that may be followed.
     fn scanned(&mut self, answer: &Linking<'_>) -> (Links, Vec<String>, HashSet<Fingerprint>) {
         let Linking { url, content_type, body, .. } = *answer;

@@ -118,6 +118,8 @@ pub const CONSOLE_ADDRESS: &str = "console.address";
 pub const SERVE: &str = "serve";
 /// The index for full text search.
 pub const SEARCH: &str = "search";
+/// The documents of the crawl, and what was told of them.
+pub const FEED: &str = "feed";
 /// The shipped checkpoint that counts, of a shard in a store.
 pub const SHIPPED: &str = "shipped.json";
 /// The registry as a node last saw it.
@@ -222,7 +224,7 @@ const fn store(name: StoreName) -> Entry {
 }
 
 /// The list.
-pub const ENTRIES: [Entry; 30] = [
+pub const ENTRIES: [Entry; 31] = [
     file(disk::LOCK_FILE, Place::Both),
     file(SOCKET, Place::Crawl),
     Entry { is_trace: false, ..directory(SOCKET_MADE, Form::Later, Place::Crawl) },
@@ -250,6 +252,7 @@ pub const ENTRIES: [Entry; 30] = [
     file(CONSOLE_ADDRESS, Place::Crawl),
     Entry { is_trace: false, ..directory(SERVE, Form::Later, Place::Crawl) },
     Entry { is_trace: false, ..directory(SEARCH, Form::Later, Place::Crawl) },
+    Entry { is_trace: false, ..directory(FEED, Form::Later, Place::Crawl) },
     file(dedup::FILE, Place::Crawl),
     file(SHIPPED, Place::Shard),
     file(REGISTRY, Place::Crawl),

@@ -51,6 +51,8 @@ pub enum Kind {
     Compaction = 16,
     /// The parts of a shipped checkpoint, in a store of objects.
     Manifest = 17,
+    /// The URLs of documents, and what was told of each.
+    Feed = 18,
 }
 
 /// The header of a file.

@@ -1,0 +1,130 @@
+//! The directory of a feed, and the file that says which state counts.
+//!
+//! `feed.json` names the pass whose state counts, and the file of its URLs has that number in its name. A pass writes
+//! the file of the next number, makes it durable, then replaces `feed.json`: so a kill leaves the state before the pass
+//! or the one after it, and a file that nobody names is removed by the next pass.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{Error, Result};
+use super::guard::Days;
+use crate::disk::{self, Disk};
+use crate::record::layout;
+
+/// The name of the file that says which state counts.
+const HEAD: &str = "feed.json";
+/// The names of files of URLs, before the number of the pass.
+const URLS: &str = "urls.";
+/// The names of files that a pass needs, before the rest of the name.
+const SCRATCH: &str = "pass.";
+
+/// A state of the feed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Head {
+    /// 32 digits of hexadecimal. A feed that was begun again has another one.
+    pub id: String,
+    /// The last pass; 0 before the first.
+    pub pass: u64,
+    /// The cursor behind the last answer that it took.
+    pub cursor: String,
+    /// Acts of `crawler forget` that it knows.
+    pub forgotten: usize,
+    /// The scope by which it left URLs out.
+    pub scope: u64,
+    /// Documents that consumers have.
+    pub documents: u64,
+    /// Hosts that lost documents within a day, or whose deletions wait for the operator.
+    pub days: Days,
+}
+
+/// The directory.
+#[derive(Clone, Debug)]
+pub(super) struct Home {
+    dir: PathBuf,
+    disk: Disk,
+}
+
+impl Home {
+    /// That of the crawl in `root`.
+    pub fn of(disk: &Disk, root: &Path) -> Home {
+        Home { dir: root.join(layout::FEED), disk: disk.clone() }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// Makes the directory.
+    pub fn create(&self, root: &Path) -> Result<()> {
+        disk::refuse_links(root, &[layout::FEED])?;
+        self.disk.create_dir_all(&self.dir)?;
+        Ok(())
+    }
+
+    /// The state that counts; nothing before the first pass.
+    pub fn head(&self) -> Result<Option<Head>> {
+        let path = self.dir.join(HEAD);
+        let content = match self.disk.read(&path) {
+            Err(error) if error.is_not_found() => return Ok(None),
+            content => content?,
+        };
+        let damaged =
+            |error: serde_json::Error| disk::Error::damaged(&path, 0, "the state of a feed", error.to_string());
+        Ok(Some(serde_json::from_slice(&content).map_err(damaged)?))
+    }
+
+    /// The state that counts, for readers.
+    pub fn require_head(&self) -> Result<Head> {
+        self.head()?.filter(|head| head.pass > 0).ok_or_else(|| Error::NoFeed(self.dir.clone()))
+    }
+
+    /// Has this state count. What it names is durable.
+    pub fn commit(&self, head: &Head) -> Result<()> {
+        self.disk.sync_dir(&self.dir)?;
+        let json = serde_json::to_vec_pretty(head).expect("numbers and texts always have a JSON form");
+        self.disk.replace(&self.dir.join(HEAD), &json)?;
+        Ok(())
+    }
+
+    /// The file with the URLs after a pass.
+    pub fn urls(&self, pass: u64) -> PathBuf {
+        self.dir.join(format!("{URLS}{pass}"))
+    }
+
+    /// The file of a pass with the URLs and what their answers say.
+    pub fn facts(&self) -> PathBuf {
+        self.scratch("facts")
+    }
+
+    /// The file of a pass with the ends of leads.
+    pub fn outcomes(&self) -> PathBuf {
+        self.scratch("outcomes")
+    }
+
+    /// The file of a pass with the other URLs of documents.
+    pub fn others(&self) -> PathBuf {
+        self.scratch("others")
+    }
+
+    fn scratch(&self, name: &str) -> PathBuf {
+        self.dir.join(format!("{SCRATCH}{name}"))
+    }
+
+    /// Removes the files that the state after `pass` does not name.
+    pub fn sweep(&self, pass: u64) -> Result<()> {
+        let kept = format!("{URLS}{pass}");
+        for name in self.disk.list(&self.dir)? {
+            if name.starts_with(URLS) && name != kept || name.starts_with(SCRATCH) {
+                self.disk.remove(&self.dir.join(name))?;
+            }
+        }
+        Ok(())
+    }
+}

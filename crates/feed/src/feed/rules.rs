@@ -1,0 +1,17 @@
+//! Rules of the crawl by which a document is left out.
+
+use crate::archive::Page;
+use crate::web::robots::RobotsRules;
+use crate::web::url::CanonicalUrl;
+
+/// The settings of a crawl, as far as they say what is a document.
+pub trait Rules {
+    /// A number that is another one when the scope is another one.
+    fn scope_version(&self) -> u64;
+
+    /// True if the settings let the URL be crawled.
+    fn has(&self, url: &CanonicalUrl) -> bool;
+
+    /// The rules in an answer to a request for robots.txt; nothing where it says none, or where they do not count.
+    fn robots(&self, answer: &Page, url: &CanonicalUrl) -> Option<RobotsRules>;
+}

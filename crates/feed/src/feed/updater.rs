@@ -1,0 +1,161 @@
+//! The one writer of a feed: reads what the crawl has stored, and makes passes.
+
+use std::path::Path;
+
+use super::error::{Error, Result};
+use super::guard::{Days, Limits};
+use super::home::{Head, Home};
+use super::pass::{Answers, Changed, Pass};
+use super::rules::Rules;
+use crate::archive::{self, Archive, Cursor, Follower, Page};
+use crate::clock::Time;
+use crate::dirs::CrawlDirs;
+use crate::disk::{self, DirectoryLock, Disk};
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// Answers of a pass at most.
+const ANSWERS_MAX: u64 = 500_000;
+
+/// The writer of a feed.
+pub struct Updater {
+    dirs: CrawlDirs,
+    keys: KeyMaker,
+    home: Home,
+    head: Head,
+    follower: Follower,
+    limits: Limits,
+    _lock: DirectoryLock,
+}
+
+/// The result of an update.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Updated {
+    /// Answers that were read.
+    pub answers: u64,
+    /// Answers that cannot be read.
+    pub unreadable: u64,
+    /// Documents after it.
+    pub documents: u64,
+    /// Documents that are new or have changed.
+    pub upserts: u64,
+    /// Documents that are gone.
+    pub deletions: u64,
+    /// True if there may be more to read.
+    pub has_more: bool,
+}
+
+impl Updater {
+    /// Opens the feed of the crawl in `dir` for writing; begins one where there is none. `None` if another process has
+    /// it open.
+    ///
+    /// # Errors
+    /// If there is no crawl, or its directory cannot be written.
+    pub fn open(dir: &Path, limits: Limits) -> Result<Option<Updater>> {
+        let disk = Disk::real();
+        let dirs = CrawlDirs::around(&disk, dir)?;
+        // there is a crawl: nothing is made where there is none
+        let start = Follower::open(dirs.root(), &Cursor::start())?;
+        let keys = Archive::open(dirs.root())?.archives().keys().clone();
+        let home = Home::of(&disk, dirs.root());
+        home.create(dirs.root())?;
+        let lock = match DirectoryLock::acquire(home.dir()) {
+            Err(disk::Error::InUse { .. }) => return Ok(None),
+            lock => lock?,
+        };
+        let (head, follower) = match home.head()? {
+            Some(head) => {
+                let follower = Follower::open(dirs.root(), &Cursor::from_json(&head.cursor)?)?;
+                (head, follower)
+            }
+            None => (first(), start),
+        };
+        Ok(Some(Updater { dirs, keys, home, head, follower, limits, _lock: lock }))
+    }
+
+    /// Makes one pass over what the crawl has stored since the last one, if that is anything. Returns nothing where it
+    /// is not.
+    pub fn update(&mut self, rules: &dyn Rules, now: Time) -> Result<Option<Updated>> {
+        self.home.sweep(self.head.pass)?;
+        let mut updated = Updated::default();
+        let answers = self.answers(rules, &mut updated)?;
+        let forgotten = self.dirs.forgotten(self.home.disk())?;
+        let acts = forgotten.acts().len();
+        let is_first = self.head.pass == 0;
+        let has = |url: &CanonicalUrl| rules.has(url);
+        let changed = Changed {
+            forgotten: (acts != self.head.forgotten || is_first && acts > 0).then_some(&forgotten),
+            scope: (rules.scope_version() != self.head.scope && !is_first).then_some(&has),
+        };
+        let is_asked = self.head.days.waiting().next().is_some() && self.limits.allows_any();
+        if answers.taken == 0 && changed.forgotten.is_none() && changed.scope.is_none() && !is_asked {
+            return Ok(None);
+        }
+        let archives = Archive::open(self.dirs.root())?.archives().clone();
+        let mut head = Head {
+            pass: self.head.pass + 1,
+            cursor: self.follower.cursor().to_json(),
+            forgotten: acts,
+            scope: rules.scope_version(),
+            ..self.head.clone()
+        };
+        let pass = Pass { home: &self.home, keys: &self.keys, archives: &archives, last: self.head.pass };
+        pass.merge(answers, &changed)?;
+        pass.guard(&mut head.days, &self.limits, now)?;
+        let done = pass.publish(&head.days)?;
+        head.documents = done.documents;
+        self.home.commit(&head)?;
+        self.head = head;
+        self.home.sweep(self.head.pass)?;
+        (updated.documents, updated.upserts, updated.deletions) = (done.documents, done.upserts, done.deletions);
+        Ok(Some(updated))
+    }
+
+    fn answers(&mut self, rules: &dyn Rules, updated: &mut Updated) -> Result<Answers> {
+        let mut answers = Answers::new(self.keys.clone());
+        while let Some(page) = self.follower.next_page()? {
+            updated.answers += 1;
+            match take(&mut answers, &page, rules) {
+                Err(error) if is_of_page(&error) => updated.unreadable += 1,
+                taken => taken?,
+            }
+            if updated.answers >= ANSWERS_MAX {
+                updated.has_more = true;
+                break;
+            }
+        }
+        Ok(answers)
+    }
+}
+
+fn take(answers: &mut Answers, page: &Page, rules: &dyn Rules) -> Result<()> {
+    if !page.is_robots() {
+        return answers.take(page);
+    }
+    let Ok(url) = CanonicalUrl::parse(page.url()) else { return Ok(()) };
+    match rules.robots(page, &url) {
+        Some(found) => answers.take_robots(&url, page.parts().2.time, &found),
+        None => Ok(()),
+    }
+}
+
+/// The state before the first pass.
+fn first() -> Head {
+    Head {
+        id: format!("{:032x}", fastrand::u128(..)),
+        pass: 0,
+        cursor: Cursor::start().to_json(),
+        forgotten: 0,
+        scope: 0,
+        documents: 0,
+        days: Days::default(),
+    }
+}
+
+/// True if a fault is of a page and not of the disk.
+fn is_of_page(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Archive(archive::Error::Disk(disk::Error::Damaged { .. }) | archive::Error::Elsewhere { .. })
+            | Error::Disk(disk::Error::Damaged { .. })
+    )
+}
