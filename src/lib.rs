@@ -106,6 +106,7 @@ use crawler_replay::{replay, rewrite};
 pub use crawler_search::search;
 use crawler_server::server;
 pub use crawler_simweb::simweb;
+use crawler_sinks::sink;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 mod answers;

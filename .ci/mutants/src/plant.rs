@@ -49,6 +49,7 @@ pub const CRATES: [&str; 16] = [
     "crates/server/src",
     "crates/simulator/src",
     "crates/simweb/src",
+    "crates/sinks/src",
     "crates/web/src",
 ];
 

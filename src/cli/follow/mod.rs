@@ -9,7 +9,6 @@
 //! A batch is full at a number of lines or bytes, and is delivered without being full when nothing more is there. So
 //! nothing waits for a batch to fill.
 
-mod backoff;
 mod batch;
 mod bodies;
 mod exec;

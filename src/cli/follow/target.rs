@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
 
-use super::backoff::Backoff;
 use super::batch::{Batch, Failure};
 use super::exec::{EachPage, Reader};
 use super::webhook::Webhook;
+use crate::sink::Backoff;
 use crate::text::escape::Escaped;
 use crate::text::figures::brief;
 use crate::web::secret::SecretAddress;

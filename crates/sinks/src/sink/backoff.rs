@@ -11,18 +11,18 @@ const ASKED_MAX: Duration = Duration::from_secs(3_600);
 
 /// Waits that double from failure to failure, a fifth of each by chance.
 #[derive(Debug, Default)]
-pub(super) struct Backoff {
+pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
     /// Failures so far.
-    pub(crate) fn failures(&self) -> u32 {
+    pub fn failures(&self) -> u32 {
         self.failures
     }
 
     /// Counts a failure; says how long to wait, at least as long as the server has asked.
-    pub(crate) fn wait(&mut self, asked: Option<Duration>) -> Duration {
+    pub fn wait(&mut self, asked: Option<Duration>) -> Duration {
         let doubled = FIRST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         let own = doubled.mul_f64(0.8 + 0.2 * fastrand::f64());

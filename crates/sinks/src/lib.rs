@@ -1,0 +1,11 @@
+//! Targets of a crawl's documents, fed from the stream of their changes: [`sink`].
+//!
+//! It knows the changes by `crawler-feed`, and no crawl.
+
+#[cfg(feature = "parquet")]
+use crawler_analysis::table;
+use crawler_core::disk;
+use crawler_feed::feed;
+use crawler_web::{clock, web};
+
+pub mod sink;
