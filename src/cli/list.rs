@@ -3,18 +3,19 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::Args;
-use data_encoding::BASE32;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
 use super::archive::{Archive, Damage, Entry};
 use super::columns::{Column, Columns};
 use super::compare::Step;
-use super::exit::{self, Exit, NothingStored};
+use super::exit::{self, Exit, NothingStored, UsageError};
 use super::selection::{KindArgs, KindChoice, Selection};
 use super::{ArchiveArg, OpenArchive};
-use crate::text::escape::json_line;
+use crate::feed::{self, Documents};
+use crate::text::escape::{Escaped, json_line};
 use crate::text::figures::iso_ms;
+use crate::warc::digest;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -49,8 +50,12 @@ pub(super) struct ListArgs {
     /// These columns, in this order, separated by commas
     #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',')]
     columns: Vec<Column>,
+    /// The documents that `follow --documents` has told, one for each page of the site
+    #[arg(long, conflicts_with_all = ["Selection", "KindArgs", "all", "limit", "columns", "store"])]
+    documents: bool,
     /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page), change
-    /// (against the version before: first, changed, unchanged); or the fields of --columns
+    /// (against the version before: first, changed, unchanged); or the fields of --columns; with --documents: id, url,
+    /// digest
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
 }
@@ -69,6 +74,9 @@ struct ListRow<'a> {
 
 impl ListArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        if self.documents {
+            return self.print_documents(&mut BufWriter::new(io::stdout().lock()));
+        }
         let archive = match self.archive.open(open_archive) {
             Ok(archive) => archive,
             // a list without a line is right for a crawl without a page
@@ -114,6 +122,19 @@ impl ListArgs {
         damage.or(Exit::Done, warnings)
     }
 
+    fn print_documents(&self, out: &mut dyn Write) -> anyhow::Result<Exit> {
+        let mut documents = Documents::open(&self.archive.dir.dir).map_err(|error| match error {
+            feed::Error::NoFeed(_) => UsageError::because(error.to_string()),
+            error => error.into(),
+        })?;
+        documents.each(|document| -> anyhow::Result<()> {
+            let text = if self.json { json_line(&document)? } else { Escaped(&document.url).to_string() };
+            Ok(writeln!(out, "{text}")?)
+        })?;
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+
     fn json_line(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
         let line = ListRow {
             url: &entry.url,
@@ -121,7 +142,7 @@ impl ListArgs {
             mime: &entry.mime,
             bytes: entry.bytes,
             time: iso_ms(entry.time),
-            digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
+            digest: digest(entry.digest_sha1),
             revisit: entry.is_revisit(),
             change: Step::to(archive, entry)?,
         };

@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod browser;
+mod changing;
 mod cli;
 mod cli_begin;
 mod cli_commands;
 mod console;
 mod ctl;
 mod damage;
+mod documents;
 mod explain;
 mod export;
 mod follow;

@@ -1,64 +1,18 @@
 //! `crawler search` on real crawls: what is found, when it is found, and an index that survives kills.
 
-#[path = "../crawls/fetch/http.rs"]
-#[expect(dead_code, reason = "other tests need the rest of it")]
-mod http;
-
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::changing::Pages;
 use crate::site::{Crawl, wait_for};
 use crawler::search::{Hit, Index, Query, Updater};
 use crawler::simweb::{SimOptions, SimWeb};
-use http::HttpServer;
-
-const CONFIG: &str = "[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\n\
-                      delay_per_ip = \"0s\"\n";
-
-/// A server whose pages a test changes, and a crawl of them.
-struct Pages {
-    pages: Arc<Mutex<BTreeMap<String, String>>>,
-    server: HttpServer,
-    crawl: Crawl,
-}
 
 impl Pages {
-    /// Pages by their paths; one whose text begins with a status is an answer with it.
-    fn new(pages: &[(&str, &str)]) -> Pages {
-        let pages: BTreeMap<_, _> = pages.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect();
-        let pages = Arc::new(Mutex::new(pages));
-        let served = pages.clone();
-        let server = HttpServer::start("127.0.0.1", move |connection| {
-            while let Some(head) = connection.request() {
-                let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-                let text = served.lock().unwrap().get(&path).cloned().unwrap_or("404 no such page".to_owned());
-                let status = text.split(' ').next().filter(|word| word.parse::<u16>().is_ok()).unwrap_or("200");
-                let head = format!("HTTP/1.1 {status} X\r\nContent-Type: text/html; charset=utf-8\r\n");
-                if !connection.send(format!("{head}Content-Length: {}\r\n\r\n{text}", text.len())) {
-                    return;
-                }
-            }
-        });
-        let seeds: String =
-            pages.lock().unwrap().keys().map(|path: &String| server.url("127.0.0.1") + &path[1..] + "\n").collect();
-        let crawl = Crawl::new(&seeds, CONFIG);
-        Pages { pages, server, crawl }
-    }
-
-    fn put(&self, path: &str, text: &str) {
-        self.pages.lock().unwrap().insert(path.to_owned(), text.to_owned());
-    }
-
-    fn url(&self, path: &str) -> String {
-        self.server.url("127.0.0.1") + &path[1..]
-    }
-
     /// The paths of the pages that `words` find, the best first.
     #[track_caller]
     fn found(&self, words: &[&str]) -> Vec<String> {

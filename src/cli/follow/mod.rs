@@ -11,9 +11,11 @@
 
 mod batch;
 mod bodies;
+mod documents;
 mod exec;
 mod line;
 mod target;
+mod verify;
 mod webhook;
 
 use std::io::{self, Write};
@@ -35,6 +37,7 @@ use crate::text::escape::Escaped;
 use crate::web::secret::SecretAddress;
 use batch::Batch;
 use bodies::Bodies;
+use documents::DocumentsArgs;
 use line::{Field, Lines};
 use target::Target;
 
@@ -85,6 +88,8 @@ pub(super) struct FollowArgs {
     selection: Selection,
     #[command(flatten)]
     kind: KindArgs,
+    #[command(flatten)]
+    documents: DocumentsArgs,
     /// Place to begin at: start, end (what is stored from now on), or behind the places of earlier lines, separated by
     /// commas, one for each shard
     #[arg(long, value_name = "PLACE", default_value = "start", value_parser = From::parse)]
@@ -151,6 +156,12 @@ impl FollowArgs {
     }
 
     fn follow(&self) -> anyhow::Result<Exit> {
+        if self.documents.documents {
+            if !self.forever {
+                run::require_crawl(self.dir())?;
+            }
+            return documents::Run::follow(self);
+        }
         let bodies = self.bodies.as_deref().map(Bodies::new).transpose()?;
         let lines = Lines::new(&self.fields, bodies)?;
         let target = self.target()?;
