@@ -168,16 +168,18 @@ fn a_consumer_ends_with_the_documents_of_the_site() {
     let database = rusqlite::Connection::open(dir.join("documents.db")).unwrap();
     database.execute_batch(&format!("DELETE FROM pages WHERE title = ''; {sql}")).unwrap();
     drop(database);
-    let compared = |word: &str| {
-        let output = crawler(dir, &["follow", "--documents", "--cursor", "table", "--sink", "table.toml", word]);
+    let compared = |words: &[&str]| {
+        let output = crawler(dir, words);
         let words: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
         (output.status.code(), words)
     };
-    let (code, found) = compared("--verify");
+    let verify = ["follow", "--documents", "--cursor", "table", "--sink", "table.toml", "--verify"];
+    let repair = ["follow", "--documents", "--cursor", "table", "--sink", "table.toml", "--repair"];
+    let (code, found) = compared(&verify);
     assert_eq!(code, Some(1), "{found:?}");
     assert!(found.contains(&"extra\tff".to_owned()), "{found:?}");
-    assert_eq!(compared("--repair"), (Some(0), found));
-    assert_eq!((table(dir), compared("--verify")), (listed(dir), (Some(0), Vec::new())));
+    assert_eq!(compared(&repair), (Some(0), found));
+    assert_eq!((table(dir), compared(&verify)), (listed(dir), (Some(0), Vec::new())));
 
     // another consumer gets what there is, and no deletions
     let all = lines(dir, &["follow", "--documents", "--once"]);
@@ -200,8 +202,13 @@ fn more_deletions_than_a_days_share_wait_for_the_operator() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.stdout.is_empty() && said.contains("40 documents of 127.0.0.1 would go"), "{said}");
     assert_eq!(listed(dir).len(), 40);
-    assert_eq!(lines(dir, &[&FOLLOW[..], &["--allow-deletions", "127.0.0.1"]].concat()).len(), 40);
+    let allowed = ["follow", "--documents", "--once", "--cursor", "cursor", "--allow-deletions", "127.0.0.1"];
+    assert_eq!(lines(dir, &allowed).len(), 40);
     assert!(listed(dir).is_empty());
+    fs::remove_dir_all(dir.join("crawl/feed")).unwrap();
+    let refused = crawler(dir, &FOLLOW);
+    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
+    assert_eq!(lines(dir, &["follow", "--documents", "--once", "--deletions-max", "0.5"]).len(), 40);
 }
 
 /// A follower whose consumer keeps each batch in a file of its own.
