@@ -256,8 +256,10 @@ fn a_search_answers_with_what_cites_the_page_as_the_page_itself_does() {
     let printed: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(printed["hits"][0]["record_id"], *record);
     // what is forgotten is not answered from then on
+    assert_eq!(ask(&served, &format!("read?url={origin}/")).0, 200);
     self::printed(&crawl, &["forget", &format!("{origin}/")]);
     assert_eq!(search(&served, "lighthouse+keeper")["total"], 0);
+    wait_for("it cannot be read either", || ask(&served, &format!("read?url={origin}/")).0 == 404);
 }
 
 #[test]
