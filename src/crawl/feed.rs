@@ -11,8 +11,7 @@ use crate::disk::Disk;
 use crate::engine::seeds::reader;
 use crate::feed::Rules;
 use crate::fingerprint::mix;
-use crate::web::headers;
-use crate::web::robots::{RobotsRules, whole_lines};
+use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::site::SiteIndex;
 use crate::web::url::CanonicalUrl;
@@ -53,10 +52,7 @@ impl CrawlRules {
     fn rules_of(&self, answer: &Page, agent: &str) -> Option<RobotsRules> {
         let (archives, at, record) = answer.parts();
         let response = archives.reader(at).ok()??.response(record).ok()?;
-        let coding = headers::list(&response.headers, "content-encoding");
-        let bytes_max = self.config.robots.max_bytes.as_usize();
-        let lines = whole_lines(&response.body, coding.as_deref(), record.truncated, bytes_max);
-        let lines = lines.filter(|_| !response.is_interrupted());
+        let lines = response.robots_lines(record.truncated, self.config.robots.max_bytes.as_usize());
         RobotsRules::of_answer(record.status, lines.map(|lines| RobotsRules::parse(agent, &lines.text)))
     }
 }

@@ -10,17 +10,17 @@ use clap::Args;
 
 use super::super::exit::{Exit, UsageError};
 use super::batch::Batch;
-use super::target::Target;
+use super::target::{Target, pause};
 use super::verify::verify;
 use super::{BATCH_BYTES, FollowArgs, LOOK_EVERY};
 use crate::clock::{Clock, SystemClock};
 use crate::config::reference::resolved;
 use crate::crawl::CrawlRules;
 use crate::disk::DirectoryLock;
-use crate::feed::{Allowed, Change, Cursor, Documents, Error, Limits, Step, Updater};
+use crate::feed::{Allowed, Cursor, Documents, Error, Limits, Step, Updater};
 use crate::sink::{self, Delivery};
 use crate::text::escape::{Escaped, json_line};
-use crate::text::figures::{brief, counted};
+use crate::text::figures::counted;
 
 /// The word for all hosts.
 const ALL: &str = "all";
@@ -97,7 +97,7 @@ impl Out {
             }
             Out::Lines { batch, lines_max, .. } => {
                 for change in &step.changes {
-                    batch.push(url_of(change), &json_line(change)?);
+                    batch.push(change.url(), &json_line(change)?);
                 }
                 let is_full = batch.lines() >= *lines_max || batch.bytes() >= BATCH_BYTES;
                 if is_full {
@@ -131,12 +131,11 @@ fn delivery(file: &Path) -> anyhow::Result<Delivery> {
     let secret = refers.then(|| resolved(settings.secret.written())).transpose().map_err(|why| refuse(&why))?;
     let opened = sink::open(&settings, secret.as_ref()).map_err(|error| refuse(&error.to_string()))?;
     let name = file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let pause = |wait: Duration, why: &str| {
-        let _ = writeln!(io::stderr(), "crawler: not delivered, tried again in {}: {}", brief(wait), Escaped(why));
-        thread::sleep(wait);
+    let waits = |wait: Duration, why: &str| {
+        pause(wait, why);
         true
     };
-    Ok(Delivery::new(&name, opened, settings.limits(), Box::new(pause)))
+    Ok(Delivery::new(&name, opened, settings.limits(), Box::new(waits)))
 }
 
 /// A feed that is followed.
@@ -146,6 +145,8 @@ pub(super) struct Run<'a> {
     /// The writer of the feed, unless another process has it.
     updater: Option<Updater>,
     cursor: Option<Cursor>,
+    /// True when the changes of the passes before this process have arrived.
+    has_delivered: bool,
     /// Hosts of which was said that their deletions wait.
     waiting: usize,
 }
@@ -155,7 +156,7 @@ impl Run<'_> {
     pub(super) fn follow(args: &FollowArgs) -> anyhow::Result<Exit> {
         let out = Out::of(args)?;
         let cursor = args.cursor.as_deref().map(Cursor::read).transpose().map_err(usage)?.flatten();
-        let mut run = Run { args, out, updater: None, cursor, waiting: 0 };
+        let mut run = Run { args, out, updater: None, cursor, has_delivered: false, waiting: 0 };
         loop {
             let is_once = args.once || args.documents.verify || args.documents.repair;
             let goes_on = !is_once && (args.forever || DirectoryLock::is_held_or_listed(args.dir()));
@@ -196,7 +197,11 @@ impl Run<'_> {
             let answers = counted(updated.unreadable, "answer");
             let _ = writeln!(io::stderr(), "crawler: {answers} cannot be read, and changed nothing");
         }
-        self.deliver(dir)?;
+        // what another process has changed is not known
+        if updated.is_some() || self.updater.is_none() || !self.has_delivered {
+            self.deliver(dir)?;
+            self.has_delivered = true;
+        }
         Ok(updated.is_some_and(|updated| updated.has_more))
     }
 
@@ -239,13 +244,6 @@ impl Run<'_> {
             );
         }
         self.waiting = waiting.len();
-    }
-}
-
-fn url_of(change: &Change) -> &str {
-    match change {
-        Change::Upsert(document) => &document.url,
-        Change::Delete(deletion) => &deletion.url,
     }
 }
 

@@ -16,7 +16,7 @@ use super::super::page::{decode, is_page, title_of};
 use super::super::parts;
 use super::batch::Batch;
 use super::bodies::Bodies;
-use crate::archive::{Answer, Error, History, LinkFinder, Page, redirect};
+use crate::archive::{Answer, History, LinkFinder, Page, redirect};
 use crate::clock::Time;
 use crate::disk;
 use crate::reading::rendered_lines;
@@ -173,7 +173,7 @@ impl Lines {
         let mut error = None;
         let content = match self.content(page) {
             Ok(content) => content,
-            Err(fault) if is_of_page(&fault) => {
+            Err(fault) if fault.is_of_page() => {
                 if page.is_removed().unwrap_or(false) {
                     return Ok(());
                 }
@@ -271,11 +271,6 @@ impl Lines {
         let targets = targets.map(|url| url.as_str().to_owned());
         Ok(targets.filter(|target| seen.insert(target.clone())).collect())
     }
-}
-
-/// True if a fault is of a page and not of the disk.
-fn is_of_page(fault: &Error) -> bool {
-    matches!(fault, Error::Disk(disk::Error::Damaged { .. }) | Error::Elsewhere { .. })
 }
 
 fn time(page: &Page) -> Time {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 use super::batch::{Batch, Failure};
 use super::exec::{EachPage, Reader};
@@ -65,14 +66,17 @@ fn again(retries: Option<u32>, mut deliver: impl FnMut() -> Result<(), Failure>)
     let mut backoff = Backoff::default();
     loop {
         let Err(Failure { why, wait }) = deliver() else { return Ok(()) };
-        let why = Escaped(&why).to_string();
         if retries.is_some_and(|retries| backoff.failures() >= retries) {
-            anyhow::bail!("not delivered: {why}; the cursor is before it: the same command tries again");
+            anyhow::bail!("not delivered: {}; the cursor is before it: the same command tries again", Escaped(&why));
         }
-        let wait = backoff.wait(wait);
-        let _ = writeln!(io::stderr(), "crawler: not delivered, tried again in {}: {why}", brief(wait));
-        thread::sleep(wait);
+        pause(backoff.wait(wait), &why);
     }
+}
+
+/// Waits after a failed delivery, and says so.
+pub(super) fn pause(wait: Duration, why: &str) {
+    let _ = writeln!(io::stderr(), "crawler: not delivered, tried again in {}: {}", brief(wait), Escaped(why));
+    thread::sleep(wait);
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use crate::web::coding::{self, Ending};
 use crate::web::headers;
 use crate::web::html::{LinkScan, RobotsDirectives, is_html, x_robots_tag};
 use crate::web::mime;
-use crate::web::robots::whole_lines;
 use crate::web::sitemap::{Body, Format};
 use crate::web::url::CanonicalUrl;
 
@@ -279,11 +278,9 @@ impl Archive {
         let (text, fault) = match status {
             200..300 => {
                 let response = found.reader.response(&found.record)?;
-                let coding = headers::list(&response.headers, "content-encoding");
-                let (is_cut, is_interrupted) = (found.record.truncated, response.is_interrupted());
-                match whole_lines(&response.body, coding.as_deref(), is_cut, bytes_max).filter(|_| !is_interrupted) {
+                match response.robots_lines(found.record.truncated, bytes_max) {
                     Some(lines) => (Some(lines.text.into_owned()), None),
-                    None => (None, Some(HostFault::of_robots(status, is_interrupted))),
+                    None => (None, Some(HostFault::of_robots(status, response.is_interrupted()))),
                 }
             }
             429 | 500.. => (None, Some(HostFault::of_robots(status, false))),

@@ -42,5 +42,13 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// True if the fault is of a page and not of the disk: other pages can be read.
+    #[doc(hidden)]
+    pub fn is_of_page(&self) -> bool {
+        matches!(self, Error::Disk(disk::Error::Damaged { .. }) | Error::Elsewhere { .. })
+    }
+}
+
 /// The result of reading an archive.
 pub type Result<T> = std::result::Result<T, Error>;

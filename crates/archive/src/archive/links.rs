@@ -86,7 +86,7 @@ impl LinkFinder {
         let (links, texts, followed) = self.scanned(answer);
         let linked: Vec<_> = headers::named(answer.headers, "link").map(headers::reference).collect();
         let join = |value: &str| answer.url.join(value).ok();
-        let canonical = linked.iter().find_map(|value| canonical_header(value)).and_then(|value| join(&value));
+        let canonical = answer.canonical_of_head();
         if let Some(target) = headers::refresh(answer.headers).and_then(|value| join(&value)) {
             add(target, "refresh", links.nofollow_page, String::new());
         }
@@ -138,10 +138,7 @@ impl LinkFinder {
 
     /// The URL that an answer names as the canonical one of its page: in its head, or else in the page.
     pub fn canonical(&mut self, answer: &Linking<'_>) -> Option<CanonicalUrl> {
-        let join = |value: &str| answer.url.join(value).ok();
-        let mut fields = headers::named(answer.headers, "link").map(headers::reference);
-        let of_head = fields.find_map(|value| canonical_header(&value)).and_then(|value| join(&value));
-        of_head.or_else(|| {
+        answer.canonical_of_head().or_else(|| {
             let document = Document::of(&stated(answer.url, answer.content_type), answer.body)?;
             let said = RobotsDirectives::default();
             let links = self.all.document(document, answer.body, answer.content_type, answer.url, &self.keys, said);
@@ -171,6 +168,13 @@ impl LinkFinder {
 }
 
 impl Linking<'_> {
+    /// The URL that its head names as the canonical one.
+    fn canonical_of_head(&self) -> Option<CanonicalUrl> {
+        let mut fields = headers::named(self.headers, "link").map(headers::reference);
+        let named = fields.find_map(|value| canonical_header(&value))?;
+        self.url.join(&named).ok()
+    }
+
     /// Its entries, if it is a sitemap or a feed of JSON.
     fn listed<E>(&self, hops: impl FnOnce() -> Result<String, E>) -> Result<Option<StoredList>, E> {
         let body = Body { content_type: self.content_type, content_encoding: None, bytes: self.body };

@@ -21,6 +21,8 @@ use crate::disk::{Disk, DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::warc::{Header, PAYLOAD_IN_FIELD, Record, Truncation};
 use crate::web::forgotten::Forgotten;
+use crate::web::headers;
+use crate::web::robots::{Lines, whole_lines};
 
 /// A reader of the container in a directory.
 #[derive(Debug)]
@@ -76,6 +78,16 @@ impl StoredResponse {
     pub fn is_interrupted(&self) -> bool {
         let truncated = self.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("WARC-Truncated"));
         truncated.and_then(|(_, word)| Truncation::parse(word)).is_some_and(Truncation::is_interruption)
+    }
+
+    /// The lines of a robots.txt within the first `bytes_max` bytes, as the crawl reads them; `is_cut` says that its
+    /// record was cut short. Nothing where nobody knows what it says.
+    pub fn robots_lines(&self, is_cut: bool, bytes_max: usize) -> Option<Lines<'_>> {
+        if self.is_interrupted() {
+            return None;
+        }
+        let coding = headers::list(&self.headers, "content-encoding");
+        whole_lines(&self.body, coding.as_deref(), is_cut, bytes_max)
     }
 }
 

@@ -20,6 +20,14 @@ impl Change {
             Change::Delete(deletion) => &deletion.id,
         }
     }
+
+    /// The canonical URL of the document.
+    pub fn url(&self) -> &str {
+        match self {
+            Change::Upsert(document) => &document.url,
+            Change::Delete(deletion) => &deletion.url,
+        }
+    }
 }
 
 /// A page with its texts. All URLs under which the crawl knows it are one document.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::ahead::Ahead;
 use super::change::{Change, Deletion, Document};
 use super::cursor::{Cursor, Within};
 use super::entry::{Entry, Published, State, Version};
@@ -20,7 +21,7 @@ use crate::clock::Time;
 use crate::container::retention::list::ForgottenList;
 use crate::dirs::{Archives, CrawlDirs};
 use crate::disk::Disk;
-use crate::disk::sorter::{Sorted, Sorter};
+use crate::disk::sorter::Sorter;
 use crate::warc::{digest, format_date};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -151,12 +152,10 @@ impl Documents {
         }
         let mut changes = Changes {
             documents: self,
-            lines: sorter.finish()?,
-            next: None,
+            lines: Ahead::sorted(sorter.finish()?)?,
             count: 0,
             cursor: Cursor { within: None, ..cursor.clone() },
         };
-        changes.advance()?;
         let done = cursor.within.filter(|within| within.to == self.head.pass).map_or(0, |within| within.steps);
         for _ in 0..done {
             changes.skip()?;
@@ -267,8 +266,7 @@ pub struct Step {
 /// Changes in their order.
 pub struct Changes<'a> {
     documents: &'a Documents,
-    lines: Sorted,
-    next: Option<Vec<u8>>,
+    lines: Ahead,
     /// Changes before the next one, which were delivered before or are delivered now.
     count: u64,
     cursor: Cursor,
@@ -305,22 +303,16 @@ impl Changes<'_> {
     }
 
     fn lines_of_step(&mut self) -> Result<Option<Vec<Vec<u8>>>> {
-        let Some(first) = self.advance()? else { return Ok(None) };
+        let Some(first) = self.lines.take()? else { return Ok(None) };
         let step = first[..STEP_BYTES].to_vec();
         let is_alone = step.last() == Some(&0);
         let mut lines = vec![first];
-        while !is_alone && self.next.as_ref().is_some_and(|next| next[..STEP_BYTES] == step[..]) {
-            lines.extend(self.advance()?);
+        while !is_alone && let Some(line) = self.lines.take_of(&step)? {
+            lines.push(line);
         }
         self.count += lines.len() as u64;
         let steps = self.cursor.within.map_or(0, |within| within.steps) + 1;
         self.cursor.within = Some(Within { to: self.documents.head.pass, steps });
         Ok(Some(lines))
-    }
-
-    /// Gives the next line, and reads the one behind it.
-    fn advance(&mut self) -> Result<Option<Vec<u8>>> {
-        let next = self.lines.next()?.map(<[u8]>::to_vec);
-        Ok(std::mem::replace(&mut self.next, next))
     }
 }

@@ -25,5 +25,16 @@ pub enum Error {
     Disk(#[from] disk::Error),
 }
 
+impl Error {
+    /// True if the fault is of a page and not of the disk.
+    pub(super) fn is_of_page(&self) -> bool {
+        match self {
+            Error::Archive(error) => error.is_of_page(),
+            Error::Disk(error) => matches!(error, disk::Error::Damaged { .. }),
+            _ => false,
+        }
+    }
+}
+
 /// A result with these.
 pub type Result<T> = std::result::Result<T, Error>;

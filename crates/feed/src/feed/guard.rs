@@ -1,7 +1,7 @@
 //! The guard against a mass of deletions: an outage, a wrong robots.txt or a wrong canonical URL on every page looks
 //! like the end of a site.
 //!
-//! Of a host no more than a share of its documents goes within a day, and always some. Where more would go, none of
+//! No more than a share of the documents of a host goes within a day, and always some. Where more would go, none of
 //! them goes, also later, until the operator allows it or the documents are there again.
 
 use std::collections::HashMap;

@@ -15,8 +15,9 @@
 //! | scope | the settings of the crawl leave it out |
 //! | forgotten | the operator had it removed: at once |
 //!
-//! Of a host no more than a share of the documents goes in a day ([`Limits`]).
+//! No more than a share of the documents of a host goes in a day ([`Limits`]).
 
+mod ahead;
 mod change;
 mod cursor;
 mod documents;

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::ahead::Ahead;
 use super::change::Reason;
 use super::entry::{Entry, Fate, Published, State};
 use super::error::Result;
@@ -22,7 +23,7 @@ use crate::archive::Page;
 use crate::clock::Time;
 use crate::container::retention::list::ForgottenList;
 use crate::dirs::Archives;
-use crate::disk::sorter::{Sorted, Sorter};
+use crate::disk::sorter::Sorter;
 use crate::web::robots::RobotsRules;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -107,7 +108,7 @@ impl Pass<'_> {
             facts: RunWriter::create(self.home.disk(), self.home.facts())?,
             resolver: Resolver::new(self.home, self.keys, MEMORY),
         };
-        let mut sightings = Sightings::new(answers.sightings.finish()?)?;
+        let mut sightings = Sightings(Ahead::sorted(answers.sightings.finish()?)?);
         let mut known = match self.last {
             0 => Urls::none(),
             last => Urls::open(self.home, &self.home.urls(last))?,
@@ -138,7 +139,7 @@ impl Pass<'_> {
             }
             if entry.is_published() {
                 block.documents += 1;
-                block.host.get_or_insert_with(|| host_of(&entry.url));
+                block.host.get_or_insert_with(|| CanonicalUrl::host_of(&entry.url));
                 let goes = verdict(&entry, outcome).is_some_and(|verdict| verdict.counts());
                 block.going += u64::from(goes);
             }
@@ -240,10 +241,6 @@ impl Block {
     }
 }
 
-fn host_of(url: &str) -> String {
-    CanonicalUrl::parse(url).map(|url| url.host().to_owned()).unwrap_or_default()
-}
-
 /// The merge of answers with the URLs that are known.
 struct Merge<'a> {
     pass: &'a Pass<'a>,
@@ -326,20 +323,12 @@ pub(super) fn page_at(archives: &Arc<Archives>, stored: Stored) -> Result<Option
 }
 
 /// Sorted answers, asked for by URL.
-struct Sightings {
-    lines: Sorted,
-    next: Option<Vec<u8>>,
-}
+struct Sightings(Ahead);
 
 impl Sightings {
-    fn new(mut lines: Sorted) -> Result<Sightings> {
-        let next = lines.next()?.map(<[u8]>::to_vec);
-        Ok(Sightings { lines, next })
-    }
-
     /// The answers of the next URL, if it comes before `key`.
     fn next_before(&mut self, key: Option<Key>) -> Result<Option<Vec<Sighting>>> {
-        let Some(line) = &self.next else { return Ok(None) };
+        let Some(line) = self.0.next() else { return Ok(None) };
         let bytes: [u8; Key::BYTES] = line[..Key::BYTES].try_into().expect("a line begins with a key");
         if key.is_some_and(|key| bytes >= key.to_bytes()) {
             return Ok(None);
@@ -354,9 +343,8 @@ impl Sightings {
 
     fn all(&mut self, key: [u8; Key::BYTES]) -> Result<Vec<Sighting>> {
         let mut all = Vec::new();
-        while let Some(line) = self.next.take_if(|line| line[..Key::BYTES] == key) {
+        while let Some(line) = self.0.take_of(&key)? {
             all.extend(Sighting::parse(&line));
-            self.next = self.lines.next()?.map(<[u8]>::to_vec);
         }
         Ok(all)
     }

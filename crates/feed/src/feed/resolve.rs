@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ahead::Ahead;
 use super::change::Reason;
 use super::entry::{Entry, Fate};
 use super::error::Result;
@@ -15,7 +16,7 @@ use super::home::Home;
 use super::key::{Key, Stored};
 use super::run::{RunReader, RunWriter};
 use super::urls::Urls;
-use crate::disk::sorter::{Sorted, Sorter};
+use crate::disk::sorter::Sorter;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Longest chain of URLs that lead to each other.
@@ -126,21 +127,21 @@ impl<'a> Resolver<'a> {
     /// Takes all leads one URL further.
     fn hop(&mut self) -> Result<()> {
         let leads = std::mem::replace(&mut self.leads, Sorter::new(self.memory));
-        let mut leads = Ahead::new(leads.finish()?)?;
+        let mut leads = Ahead::sorted(leads.finish()?)?;
         let mut urls = Urls::open(self.home, &self.home.facts())?;
         while let Some(entry) = urls.next()? {
-            while leads.is_before(entry.key) {
-                let lead = leads.take()?;
-                self.end(lead, None)?;
+            let key = entry.key.to_bytes();
+            while leads.next().is_some_and(|line| line < &key[..])
+                && let Some(line) = leads.take()?
+            {
+                self.end(read(&line)?, None)?;
             }
-            while leads.is_at(entry.key) {
-                let lead = leads.take()?;
-                self.arrive(lead, &entry)?;
+            while let Some(line) = leads.take_of(&key)? {
+                self.arrive(read(&line)?, &entry)?;
             }
         }
-        while leads.line.is_some() {
-            let lead = leads.take()?;
-            self.end(lead, None)?;
+        while let Some(line) = leads.take()? {
+            self.end(read(&line)?, None)?;
         }
         Ok(())
     }
@@ -207,34 +208,6 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Sorted leads, the next of which is known.
-struct Ahead {
-    lines: Sorted,
-    line: Option<Vec<u8>>,
-}
-
-impl Ahead {
-    fn new(lines: Sorted) -> Result<Ahead> {
-        let mut ahead = Ahead { lines, line: None };
-        ahead.line = ahead.lines.next()?.map(<[u8]>::to_vec);
-        Ok(ahead)
-    }
-
-    fn is_before(&self, key: Key) -> bool {
-        self.line.as_ref().is_some_and(|line| line[..Key::BYTES] < key.to_bytes()[..])
-    }
-
-    fn is_at(&self, key: Key) -> bool {
-        self.line.as_ref().is_some_and(|line| line[..Key::BYTES] == key.to_bytes())
-    }
-
-    fn take(&mut self) -> Result<Lead> {
-        let next = self.lines.next()?.map(<[u8]>::to_vec);
-        let line = std::mem::replace(&mut self.line, next).expect("a lead is taken where there is one");
-        read(&line)
-    }
-}
-
 fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T> {
     read_behind(line, Key::BYTES)
 }
@@ -244,50 +217,37 @@ fn read_behind<'a, T: Deserialize<'a>>(line: &'a [u8], at: usize) -> Result<T> {
 }
 
 /// The outcomes of a pass, asked for in the order of the URLs.
-pub(super) struct Outcomes {
-    run: RunReader,
-    next: Option<Vec<u8>>,
-}
+pub(super) struct Outcomes(Ahead);
 
 impl Outcomes {
     pub fn open(home: &Home) -> Result<Outcomes> {
-        let mut run = RunReader::open(home.disk(), &home.outcomes())?;
-        let next = run.next()?.map(<[u8]>::to_vec);
-        Ok(Outcomes { run, next })
+        Ok(Outcomes(Ahead::run(RunReader::open(home.disk(), &home.outcomes())?)?))
     }
 
     /// The outcome of the lead of `key`, if it is one.
     pub fn of(&mut self, key: Key) -> Result<Option<Outcome>> {
-        let Some(line) = self.next.take_if(|line| line[..Key::BYTES] == key.to_bytes()) else { return Ok(None) };
-        self.next = self.run.next()?.map(<[u8]>::to_vec);
-        read(&line).map(Some)
+        self.0.take_of(&key.to_bytes())?.map(|line| read(&line)).transpose()
     }
 }
 
 /// The other URLs of the documents of a pass, asked for in the order of the documents.
-pub(super) struct Others {
-    run: RunReader,
-    next: Option<Vec<u8>>,
-}
+pub(super) struct Others(Ahead);
 
 /// Other URLs that a document has at most.
 const OTHERS_MAX: usize = 1_000;
 
 impl Others {
     pub fn open(home: &Home) -> Result<Others> {
-        let mut run = RunReader::open(home.disk(), &home.others())?;
-        let next = run.next()?.map(<[u8]>::to_vec);
-        Ok(Others { run, next })
+        Ok(Others(Ahead::run(RunReader::open(home.disk(), &home.others())?)?))
     }
 
     /// The other URLs of the document of `key`.
     pub fn of(&mut self, key: Key) -> Result<Vec<String>> {
         let mut urls = Vec::new();
-        while let Some(line) = self.next.take_if(|line| line[..Key::BYTES] == key.to_bytes()) {
+        while let Some(line) = self.0.take_of(&key.to_bytes())? {
             if urls.len() < OTHERS_MAX {
                 urls.push(String::from_utf8_lossy(&line[Key::BYTES..]).into_owned());
             }
-            self.next = self.run.next()?.map(<[u8]>::to_vec);
         }
         urls.sort_unstable();
         Ok(urls)

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::ahead::Ahead;
 use super::entry::Entry;
 use super::error::Result;
 use crate::clock::Time;
@@ -22,8 +23,7 @@ struct File {
 
 /// The files, asked for in the order of the URLs.
 pub(super) struct RobotsFiles {
-    lines: Sorted,
-    next: Option<Vec<u8>>,
+    lines: Ahead,
     host: Option<u64>,
     /// The newest file of each origin of the host.
     by_origin: HashMap<String, RobotsRules>,
@@ -40,9 +40,8 @@ impl RobotsFiles {
         postcard::to_extend(&file, line).expect("a file of rules has nothing that cannot be written")
     }
 
-    pub fn new(mut lines: Sorted) -> Result<RobotsFiles> {
-        let next = lines.next()?.map(<[u8]>::to_vec);
-        Ok(RobotsFiles { lines, next, host: None, by_origin: HashMap::new() })
+    pub fn new(lines: Sorted) -> Result<RobotsFiles> {
+        Ok(RobotsFiles { lines: Ahead::sorted(lines)?, host: None, by_origin: HashMap::new() })
     }
 
     /// The newest rules for a URL, if a file of its origin came in this pass.
@@ -60,13 +59,13 @@ impl RobotsFiles {
 
     fn read(&mut self, host: u64) -> Result<()> {
         self.by_origin.clear();
-        while let Some(line) = self.next.take_if(|line| line[..8] <= host.to_be_bytes()[..]) {
-            if line[..8] == host.to_be_bytes() {
-                let file: Option<File> = postcard::from_bytes(&line[ORDER_BYTES..]).ok();
-                let rules = file.and_then(|file| Some((file.origin, RobotsRules::decode(&file.rules)?)));
-                self.by_origin.extend(rules);
-            }
-            self.next = self.lines.next()?.map(<[u8]>::to_vec);
+        let host = host.to_be_bytes();
+        while self.lines.next().is_some_and(|line| line[..host.len()] < host[..]) {
+            self.lines.take()?;
+        }
+        while let Some(line) = self.lines.take_of(&host)? {
+            let file: Option<File> = postcard::from_bytes(&line[ORDER_BYTES..]).ok();
+            self.by_origin.extend(file.and_then(|file| Some((file.origin, RobotsRules::decode(&file.rules)?))));
         }
         Ok(())
     }

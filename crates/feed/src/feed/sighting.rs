@@ -7,8 +7,6 @@ use super::error::Result;
 use super::key::{Key, Stored};
 use crate::archive::{LinkFinder, Linking, Page, redirect};
 use crate::container::KeyRecord;
-use crate::reading::page::is_page_type;
-use crate::web::format::Format;
 use crate::web::url::CanonicalUrl;
 
 /// The content of an answer, as far as the feed is concerned.
@@ -88,7 +86,7 @@ impl Eye {
             Some(_) => return Ok(Some(Seen::Absent(Reason::Kind))),
             None => {}
         }
-        if !is_document(page)? {
+        if !page.is_document()? {
             let is_confirmed = record.status == 200;
             return Ok(is_confirmed.then_some(Seen::Absent(Reason::Kind)));
         }
@@ -120,13 +118,3 @@ impl Eye {
 }
 
 const HTML: &str = "text/html; charset=utf-8";
-
-/// True if this version of a URL is a document: HTML or Markdown, a 304 that confirms it, or a file of which the crawl
-/// has made a page.
-fn is_document(page: &Page) -> Result<bool> {
-    let record = page.parts().2;
-    if record.status == 304 && record.payload_at.is_none() {
-        return Ok(false);
-    }
-    Ok(is_page_type(&record.mime) || Format::may_be(Some(&record.mime)) && page.is_rendered()?)
-}

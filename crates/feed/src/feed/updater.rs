@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::error::{Error, Result};
+use super::error::Result;
 use super::guard::{Days, Limits};
 use super::home::{Head, Home};
 use super::pass::{Answers, Changed, Pass};
 use super::rules::Rules;
-use crate::archive::{self, Archive, Cursor, Follower, Page};
+use crate::archive::{Archive, Cursor, Follower, Page};
 use crate::clock::Time;
 use crate::dirs::CrawlDirs;
 use crate::disk::{self, DirectoryLock, Disk};
@@ -69,13 +69,13 @@ impl Updater {
             }
             None => (first(), start),
         };
+        home.sweep(head.pass)?;
         Ok(Some(Updater { dirs, keys, home, head, follower, limits, _lock: lock }))
     }
 
     /// Makes one pass over what the crawl has stored since the last one, if that is anything. Returns nothing where it
     /// is not.
     pub fn update(&mut self, rules: &dyn Rules, now: Time) -> Result<Option<Updated>> {
-        self.home.sweep(self.head.pass)?;
         let mut updated = Updated::default();
         let answers = self.answers(rules, &mut updated)?;
         let forgotten = self.dirs.forgotten(self.home.disk())?;
@@ -83,7 +83,7 @@ impl Updater {
         let is_first = self.head.pass == 0;
         let has = |url: &CanonicalUrl| rules.has(url);
         let changed = Changed {
-            forgotten: (acts != self.head.forgotten || is_first && acts > 0).then_some(&forgotten),
+            forgotten: (acts != self.head.forgotten).then_some(&forgotten),
             scope: (rules.scope_version() != self.head.scope && !is_first).then_some(&has),
         };
         let is_asked = self.head.days.waiting().next().is_some() && self.limits.allows_any();
@@ -115,7 +115,7 @@ impl Updater {
         while let Some(page) = self.follower.next_page()? {
             updated.answers += 1;
             match take(&mut answers, &page, rules) {
-                Err(error) if is_of_page(&error) => updated.unreadable += 1,
+                Err(error) if error.is_of_page() => updated.unreadable += 1,
                 taken => taken?,
             }
             if updated.answers >= ANSWERS_MAX {
@@ -149,13 +149,4 @@ fn first() -> Head {
         documents: 0,
         days: Days::default(),
     }
-}
-
-/// True if a fault is of a page and not of the disk.
-fn is_of_page(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Archive(archive::Error::Disk(disk::Error::Damaged { .. }) | archive::Error::Elsewhere { .. })
-            | Error::Disk(disk::Error::Damaged { .. })
-    )
 }

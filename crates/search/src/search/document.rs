@@ -32,7 +32,7 @@ pub(super) fn read(page: &Page, fields: &Fields) -> Result<Indexed> {
 fn document(record: &KeyRecord, texts: &PageTexts, fields: &Fields) -> Indexed {
     let mut document = TantivyDocument::default();
     let PageTexts { title, headings, text, language, record: id } = texts;
-    let host = host_of(&record.url);
+    let host = CanonicalUrl::host_of(&record.url);
     domains(&host).for_each(|domain| document.add_text(fields.site, domain));
     let (year, month, ..) = record.time.civil();
     for (field, text) in [
@@ -57,11 +57,6 @@ fn document(record: &KeyRecord, texts: &PageTexts, fields: &Fields) -> Indexed {
     near::parts(text).into_iter().for_each(|part| document.add_u64(fields.near, part));
     let bytes = 2 * (title.len() + text.len()) + headings.len() + 3 * record.url.len();
     Indexed { document, bytes }
-}
-
-/// The host of a URL of the archive; nothing where it has none.
-pub(super) fn host_of(url: &str) -> String {
-    CanonicalUrl::parse(url).ok().map(|url| url.host().to_owned()).unwrap_or_default()
 }
 
 /// The host, and every domain above it; of an address itself alone.

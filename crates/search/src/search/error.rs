@@ -45,6 +45,15 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// True if the fault is of a page and not of the disk.
+    pub(super) fn is_of_page(&self) -> bool {
+        match self {
+            Error::Archive(error) => error.is_of_page(),
+            Error::Disk(error) => matches!(error, disk::Error::Damaged { .. }),
+            _ => false,
+        }
+    }
+
     /// A fault of tantivy in the index below `dir`.
     pub(super) fn of_index(dir: &Path, error: TantivyError) -> Error {
         let is_missing = matches!(

@@ -156,7 +156,7 @@ impl Updater {
         let indexed = match self.read(page) {
             Ok(Some(indexed)) => indexed,
             Ok(None) => return Ok(0),
-            Err(error) if is_of_page(&error) => {
+            Err(error) if error.is_of_page() => {
                 done.unreadable += u64::from(!page.is_removed().unwrap_or(false));
                 return Ok(0);
             }
@@ -211,15 +211,6 @@ impl Drop for Updater {
 /// The directory of tantivy's files.
 pub(super) fn index_dir(root: &Path) -> PathBuf {
     root.join(layout::SEARCH).join(INDEX)
-}
-
-/// True if a fault is of a page and not of the disk.
-fn is_of_page(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Archive(archive::Error::Disk(disk::Error::Damaged { .. }) | archive::Error::Elsewhere { .. })
-            | Error::Disk(disk::Error::Damaged { .. })
-    )
 }
 
 /// The index in `dir` with its state, if it is one of this version.

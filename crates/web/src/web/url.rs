@@ -162,6 +162,11 @@ impl CanonicalUrl {
         &self.text[start..self.host_end as usize]
     }
 
+    /// The host of a URL that is given as text; nothing where it is none.
+    pub fn host_of(url: &str) -> String {
+        CanonicalUrl::parse(url).map(|url| url.host().to_owned()).unwrap_or_default()
+    }
+
     /// The port, explicit or of the scheme.
     pub fn port(&self) -> u16 {
         self.port
