@@ -149,7 +149,10 @@ fn everything(crawl: &Path) -> Vec<Hit> {
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+    let mut entries: Vec<_> = fs::read_dir(from).unwrap().map(Result::unwrap).collect();
+    // first the file that names the others: a merge writes those of the next one meanwhile
+    entries.sort_by_key(|entry| entry.file_name() != "meta.json");
+    for entry in entries {
         let target = to.join(entry.file_name());
         match entry.file_type().unwrap().is_dir() {
             true => copy(&entry.path(), &target),
