@@ -13,7 +13,7 @@ use crate::dirs::CrawlDirs;
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
-/// Answers of a pass at most.
+/// Answers of a pass at most, of those that say something.
 const ANSWERS_MAX: u64 = 500_000;
 
 /// The writer of a feed.
@@ -118,7 +118,7 @@ impl Updater {
                 Err(error) if error.is_of_page() => updated.unreadable += 1,
                 taken => taken?,
             }
-            if updated.answers >= ANSWERS_MAX {
+            if answers.taken >= ANSWERS_MAX {
                 updated.has_more = true;
                 break;
             }
