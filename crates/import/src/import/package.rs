@@ -94,6 +94,7 @@ pub(super) fn sources(disk: &Disk, path: &Path) -> std::result::Result<Vec<Sourc
 /// The WARC files in a WACZ, which are below `archive/`.
 fn packed_sources(path: &Path) -> std::result::Result<Vec<Source>, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
+    let bytes = file.metadata().map_err(|e| e.to_string())?.len();
     let damaged = |e: rawzip::Error| format!("a damaged ZIP file: {e}");
     let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
     let zip = ZipArchive::from_file(file, &mut buffer).map_err(damaged)?;
@@ -114,6 +115,8 @@ fn packed_sources(path: &Path) -> std::result::Result<Vec<Source>, String> {
             other => return Err(format!("{name} is compressed by method {other:?}")),
         };
         let (start, end) = zip.get_entry(place).map_err(damaged)?.compressed_data_range();
+        // an entry may say more than there is
+        let (start, end) = (start.min(bytes), end.min(bytes));
         sources.push(Source {
             name: format!("{}!{name}", name_of(path)),
             path: path.to_owned(),

@@ -285,7 +285,8 @@ fn a_package_that_says_more_than_it_has_ends_where_it_ends() {
     // the directory's entry of the first file: its two lengths
     let entry = content.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     for at in [entry + 20, entry + 24] {
-        content[at + 2] = 200;
+        // 3 GB: looking for records there would take a day
+        content[at + 3] = 200;
     }
     let archive = Archive::new();
     let listened = archive.import(&[archive.file("long.wacz", &content)]);
