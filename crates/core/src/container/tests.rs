@@ -339,15 +339,23 @@ fn every_flipped_bit_of_a_key_record_is_noticed() {
     let path = dir.path().join("key.dat");
     let whole = Disk::real().read(&path).unwrap();
     let first_end = whole.len() / 2;
-    for bit in 16 * 8..first_end * 8 {
-        let mut bytes = whole.clone();
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        std::fs::write(&path, &bytes).unwrap();
-        let keys = KeyFile::open_for_reading(&Disk::real(), dir.path()).unwrap();
-        let records: Vec<_> = keys.scan(0).collect();
-        assert!(
-            records.iter().all(|r| r.as_ref().map_or(true, |r| r.url != "http://a.example/1")),
-            "bit {bit}: {records:?}"
-        );
-    }
+    let judge = |bits: std::iter::StepBy<std::ops::Range<usize>>| {
+        let dir = tempfile::tempdir().unwrap();
+        for bit in bits {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(dir.path().join("key.dat"), &bytes).unwrap();
+            let keys = KeyFile::open_for_reading(&Disk::real(), dir.path()).unwrap();
+            let records: Vec<_> = keys.scan(0).collect();
+            let is_other = |record: &Result<KeyRecord>| record.as_ref().map_or(true, |r| r.url != "http://a.example/1");
+            assert!(records.iter().all(is_other), "bit {bit}: {records:?}");
+        }
+    };
+    // a reader waits for a compaction that may be changing the record
+    std::thread::scope(|scope| {
+        for first in 0..16 {
+            let bits = (16 * 8 + first..first_end * 8).step_by(16);
+            scope.spawn(|| judge(bits));
+        }
+    });
 }
