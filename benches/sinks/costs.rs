@@ -47,7 +47,7 @@ fn main() {
         (0..number).for_each(|at| assert!(delivery.push(2 * number + at, delete(at)).is_ok()));
         delivery.flush().unwrap();
     });
-    let counts = Count::ALL.map(|count| format!("{} {}", count.name(), delivery.counters().get(count)));
+    let counts = Count::ALL.map(|count| format!("{count:?} {}", delivery.counters().get(count)));
     println!("{}; most memory {} MiB", counts.join(", "), memory_max_kib() >> 10);
 }
 

@@ -52,6 +52,7 @@ mod seed_words;
 mod selection;
 mod serve;
 pub(crate) mod simulate;
+mod sink;
 mod status;
 mod tables;
 mod verify;
@@ -146,6 +147,8 @@ enum Command {
     Duplicates(duplicates::DuplicatesArgs),
     /// Print stored pages as JSON lines, as they come, or hand them to a program or a web server
     Follow(follow::FollowArgs),
+    /// Deliver documents to search engines, databases and files, compare these with the crawl, and repair them
+    Sink(sink::SinkArgs),
     /// Make a table of the archived HTML pages: titles, text, elements by CSS
     Extract(extract::ExtractArgs),
     /// Report what is wrong with a crawled site: broken links, titles, canonical URLs and more
@@ -322,6 +325,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Extract(args)) => args.run(open_archive),
         Some(Command::Duplicates(args)) => args.run(open_archive),
         Some(Command::Follow(args)) => args.run(),
+        Some(Command::Sink(args)) => args.run(),
         Some(Command::Audit(args)) => args.run(crawl),
         Some(Command::Compact(args)) => args.run(),
         Some(Command::Forget(args)) => args.run(),

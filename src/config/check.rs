@@ -8,7 +8,7 @@ use super::access::{Auth, Login};
 use super::reference::refers;
 use super::site_key::{Place, Reach, SiteKey};
 use super::value::{Bytes, Workers};
-use super::{Config, ConfigError, SITE, Site, SourceLine};
+use super::{Config, ConfigError, SINK, SITE, Site, SourceLine};
 use crate::container::{Keep, VERSIONS_MAX};
 use crate::hours::Hours;
 use crate::signature::Component;
@@ -89,7 +89,24 @@ fn of_all(config: &Config) -> Checked {
     names_and_addresses(config)?;
     stores(config)?;
     recrawl(config)?;
+    sinks(config)?;
     cluster(config)
+}
+
+fn sinks(config: &Config) -> Checked {
+    require((0.0..=1.0).contains(&config.feed.deletions_max), "feed.deletions_max", "write a share from 0 to 1")?;
+    for (name, settings) in &config.sink {
+        let refuse = |problem: String| Err(Limit { key: format!("{SINK}.{name}"), problem, site: None });
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if !name.bytes().all(is_plain) || !(1..=64).contains(&name.len()) {
+            return refuse("the name must be of at most 64 letters, digits, - and _".to_owned());
+        }
+        settings.check().or_else(|error| refuse(error.to_string()))?;
+        if !config.cluster.registry.is_empty() {
+            return refuse("a crawl on many machines feeds no sinks".to_owned());
+        }
+    }
+    Ok(())
 }
 
 /// A table breaks a limit where the settings break one that hold where it does; `config` has no tables.

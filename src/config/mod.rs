@@ -26,13 +26,13 @@ mod site;
 mod value;
 mod written;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 pub use access::{Auth, Cookies, Login};
 pub use error::{ConfigError, SourceLine};
@@ -41,8 +41,8 @@ pub use hosts::Hosts;
 pub use kinds::{KindRetries, Kinds};
 pub use recrawl::{Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern};
 pub use sections::{
-    Budget, BySupporters, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Documents, Drum, Fetch, Frontier, Identity,
-    LogFormat, Network, Pictures, Politeness, ReadableBy, Render, Report, Robots, Scope, Seen,
+    Budget, BySupporters, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Documents, Drum, Feed, Fetch, Frontier,
+    Identity, LogFormat, Network, Pictures, Politeness, ReadableBy, Render, Report, Robots, Scope, Seen,
 };
 pub use site::{Priority, Site};
 pub use value::{Bytes, Workers};
@@ -51,6 +51,8 @@ pub use written::{Origin, Origins};
 
 pub(crate) use nearest::nearest;
 use section::Section;
+
+use crate::sink;
 
 /// Every setting of a crawl, a struct for each section of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -100,6 +102,12 @@ pub struct Config {
     pub cluster: Cluster,
     /// Output while the crawl runs: logs, metrics, console.
     pub report: Report,
+    /// The changes feed: documents as upserts and deletions.
+    #[serde(default)]
+    pub feed: Feed,
+    /// Targets that get the documents of the crawl, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sink: BTreeMap<String, sink::Settings>,
     /// Settings for some hosts or URLs only, in the order in which they count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub site: Vec<Site>,
@@ -109,7 +117,7 @@ pub struct Config {
 macro_rules! each_section {
     ($config:expr, $name:ident, $act:expr) => {
         each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, render, documents,
-            robots, kinds, dns, network, drum, seen, frontier, container, recrawl, cluster, report)
+            robots, kinds, dns, network, drum, seen, frontier, container, recrawl, cluster, report, feed)
     };
     (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
         match $name {
@@ -123,9 +131,11 @@ use each_section;
 
 /// The name of the tables for single sites.
 const SITE: &str = "site";
+/// The name of the table of sinks.
+const SINK: &str = "sink";
 
 /// Names of the sections, in the order of the file.
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 20] = [
     "crawl",
     "identity",
     "scope",
@@ -145,6 +155,7 @@ const SECTIONS: [&str; 19] = [
     "recrawl",
     "cluster",
     "report",
+    "feed",
 ];
 
 impl Config {
@@ -185,6 +196,10 @@ impl Config {
             let section_name: &str = section.get_ref();
             if section_name == SITE {
                 config.site = read_sites(content, &lines, &mut places)?;
+                continue;
+            }
+            if section_name == SINK {
+                config.sink = read_sinks(content, &lines, &mut places)?;
                 continue;
             }
             if section_name == kinds::KIND {
@@ -247,6 +262,12 @@ impl Config {
         for (number, site) in config.site.iter_mut().enumerate() {
             keys.extend(site.hide_secrets().into_iter().map(|key| format!("{SITE}.{number}.{key}")));
         }
+        for (name, sink) in &mut config.sink {
+            if sink.url.has_secrets() {
+                sink.url = sink.url.without_secrets();
+                keys.insert(format!("{SINK}.{name}.url"));
+            }
+        }
         (config, keys)
     }
 
@@ -272,6 +293,8 @@ impl Config {
             recrawl,
             cluster,
             report,
+            feed,
+            sink,
             site: _,
         } = self;
         Config {
@@ -294,6 +317,8 @@ impl Config {
             recrawl: recrawl.clone(),
             cluster: cluster.clone(),
             report: report.clone(),
+            feed: feed.clone(),
+            sink: sink.clone(),
             site: Vec::new(),
         }
     }
@@ -345,6 +370,29 @@ fn read_sites(
         sites.push(site);
     }
     Ok(sites)
+}
+
+/// Reads the `[sink.NAME]` tables. The places of their names are `sink.NAME`.
+fn read_sinks(
+    content: &Spanned<DeValue<'_>>,
+    lines: &SourceText<'_>,
+    places: &mut HashMap<String, SourceLine>,
+) -> Result<BTreeMap<String, sink::Settings>, ConfigError> {
+    let wrong = |at: usize, problem: String| ConfigError::Syntax { place: lines.place(at), problem };
+    let shape = || wrong(content.span().start, "sinks are tables: write [sink.NAME] and its keys below".to_owned());
+    let mut sinks = BTreeMap::new();
+    for (name, table) in content.get_ref().as_table().ok_or_else(shape)? {
+        if !table.get_ref().is_table() {
+            return Err(shape());
+        }
+        let settings = sink::Settings::deserialize(ValueDeserializer::from(table.clone())).map_err(|error| {
+            let at = error.span().map_or(table.span().start, |span| span.start);
+            wrong(at, format!("{SINK}.{}: {}", name.get_ref(), error.message()))
+        })?;
+        places.insert(format!("{SINK}.{}", name.get_ref()), lines.place(name.span().start));
+        sinks.insert(name.get_ref().to_string(), settings);
+    }
+    Ok(sinks)
 }
 
 /// Reads the keys of one `[section]` into `target`.
@@ -412,7 +460,8 @@ impl SourceText<'_> {
         ConfigError::UnknownSection {
             place: self.place(section.span().start),
             section: section.get_ref().to_string(),
-            nearest: nearest(section.get_ref(), SECTIONS.into_iter().chain([SITE, kinds::KIND])).map(str::to_owned),
+            nearest: nearest(section.get_ref(), SECTIONS.into_iter().chain([SITE, SINK, kinds::KIND]))
+                .map(str::to_owned),
         }
     }
 

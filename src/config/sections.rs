@@ -18,6 +18,7 @@ use crate::container::{ContainerOptions, Keep};
 use crate::contract::{Consent, RenderMode};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::RenderSettings;
+use crate::feed::Limits;
 use crate::frontier::{self, FrontierOptions, RoundBudgets};
 use crate::hours::ALWAYS;
 use crate::signature::{AgentForm, Component};
@@ -406,6 +407,14 @@ section! {
         memory: Bytes = Bytes::mib(512),
         /// Time of a processor that a document may take.
         time: Duration = Duration::from_secs(10),
+    }
+}
+
+section! {
+    /// The changes feed: documents as upserts and deletions.
+    Feed {
+        /// The share of its documents that a host may lose in a day, besides ten; beyond it deletions wait.
+        deletions_max: f64 = Limits::default().share,
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::section::Section;
-use super::{Config, SECTIONS, SITE, SourceLine, each_section};
+use super::{Config, SECTIONS, SINK, SITE, SourceLine, each_section};
 
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,8 +98,19 @@ impl Config {
                 text.push('\n');
             }
         }
-        self.push_sites(&mut text, comment);
+        self.push_sites(&mut text, &comment);
+        self.push_sinks(&mut text, comment);
         text
+    }
+
+    fn push_sinks(&self, text: &mut String, comment: impl Fn(&str, &str) -> Option<String>) {
+        for (name, sink) in &self.sink {
+            let head = format!("[{SINK}.{name}]");
+            let comment = comment(&format!("{SINK}.{name}"), &head).filter(|comment| !comment.is_empty());
+            let head = comment.map_or(head.clone(), |comment| format!("{head:<31} # {comment}"));
+            let keys = toml::to_string(sink).expect("settings of a sink have a form in TOML");
+            text.push_str(&format!("{}{head}\n{keys}", if text.is_empty() { "" } else { "\n" }));
+        }
     }
 
     fn push_sites(&self, text: &mut String, comment: impl Fn(&str, &str) -> Option<String>) {

@@ -143,6 +143,7 @@ pub(super) fn run(
     })?;
     runtime.hang_up();
     put_copy(request);
+    runtime.end_sinks(ending.finish);
     ending.tell(request, runtime)
 }
 

@@ -1,15 +1,17 @@
-//! The rules of a crawl, as its changes feed asks for them: its scope, and its robots.txt files.
+//! The changes feed of a crawl: its writer, and the rules that it asks for, which are the scope and robots.txt files.
 
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::{CrawlError, options, sites};
-use crate::archive::Page;
+use crate::archive::{self, Page};
+use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::engine::seeds::reader;
-use crate::feed::Rules;
+use crate::feed::{self, Limits, Rules, Updater};
 use crate::fingerprint::mix;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
@@ -76,4 +78,82 @@ impl Rules for CrawlRules {
         let counts = url.path_and_query() == "/robots.txt" && there.robots.obey;
         if counts { self.rules_of(answer, there.agent_token()) } else { None }
     }
+}
+
+/// Time between two looks at a crawl for more.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// A pass is followed by this many times its own time without one: it reads and writes all URLs of the feed.
+const REST: u32 = 9;
+
+/// The writer of a crawl's feed, as long as no other process is it.
+pub(crate) struct FeedWriter {
+    dir: PathBuf,
+    /// The share of its documents that a host may lose in a day; without it, the one of the crawl's settings.
+    share: Option<f64>,
+    updater: Option<Updater>,
+    /// Time of the last pass.
+    pass: Duration,
+}
+
+/// The result of a step of the writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// True if there may be changes since the last step. At the first one, and where another process writes, nobody
+    /// knows.
+    pub may_have_changed: bool,
+    /// True if there is more to read.
+    pub has_more: bool,
+    /// Answers that cannot be read, and changed nothing.
+    pub unreadable: u64,
+}
+
+impl FeedWriter {
+    /// A writer for the crawl in `dir`, which need not be there yet.
+    pub(crate) fn new(dir: &Path, share: Option<f64>) -> FeedWriter {
+        FeedWriter { dir: dir.to_owned(), share, updater: None, pass: Duration::ZERO }
+    }
+
+    /// Makes a pass over what the crawl has stored since the last one.
+    pub(crate) fn write(&mut self) -> Result<Written, FeedError> {
+        let mut written = Written { may_have_changed: true, has_more: false, unreadable: 0 };
+        let is_first = self.updater.is_none();
+        if is_first {
+            self.updater = self.open()?;
+        }
+        let Some(updater) = &mut self.updater else { return Ok(written) };
+        let begin = Instant::now();
+        let updated = updater.update(&CrawlRules::read(&self.dir)?, SystemClock::new().now())?;
+        self.pass = begin.elapsed();
+        written.may_have_changed = is_first || updated.is_some();
+        if let Some(updated) = updated {
+            (written.has_more, written.unreadable) = (updated.has_more, updated.unreadable);
+        }
+        Ok(written)
+    }
+
+    /// Opens the feed, unless nothing is stored yet or another process writes it.
+    fn open(&self) -> Result<Option<Updater>, FeedError> {
+        let of_settings = || Ok(options::copied_config(&self.dir)?.unwrap_or_default().feed.deletions_max);
+        let share = self.share.map_or_else(of_settings, Ok::<_, CrawlError>)?;
+        match Updater::open(&self.dir, Limits::of_share(share)) {
+            Err(feed::Error::Archive(archive::Error::NothingStored(_))) => Ok(None),
+            updater => Ok(updater?),
+        }
+    }
+
+    /// The time to the next pass.
+    pub(crate) fn rest(&self) -> Duration {
+        LOOK_EVERY.max(self.pass * REST)
+    }
+}
+
+/// Reasons for which a feed cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FeedError {
+    /// The settings of the crawl cannot be read.
+    #[error(transparent)]
+    Crawl(#[from] CrawlError),
+    /// The feed cannot be continued.
+    #[error(transparent)]
+    Feed(#[from] feed::Error),
 }

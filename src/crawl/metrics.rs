@@ -6,7 +6,7 @@
 //! oldest one gives way to a new one: those that say nothing keep nobody from the figures.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyper::body::Incoming;
@@ -14,6 +14,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::CrawlError;
+use super::sinks::SinkCounters;
 use crate::disk::Disk;
 use crate::record::Live;
 use crate::record::layout;
@@ -34,6 +35,7 @@ struct Figures {
     live: Mutex<Option<Arc<Live>>>,
     /// Name of the node, in a crawl on many machines.
     node: String,
+    sinks: OnceLock<SinkCounters>,
 }
 
 type Shared = Arc<Figures>;
@@ -81,6 +83,13 @@ impl Endpoint {
         Ok(Endpoint { open: Some(Open { shared, file, server }) })
     }
 
+    /// Counts what went into the sinks of the crawl.
+    pub(super) fn count(&self, sinks: SinkCounters) {
+        if let Some(open) = &self.open {
+            let _ = open.shared.sinks.set(sinks);
+        }
+    }
+
     /// True if anybody listens to what is put down.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
@@ -118,7 +127,8 @@ fn answer<B>(request: &Request<B>, figures: &Figures, started: f64) -> Response<
         ("/", _) => respond(StatusCode::OK, PLAIN, "/metrics\n".to_owned()),
         ("/metrics", None) => respond(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "the crawl is being opened\n".to_owned()),
         ("/metrics", Some(live)) => {
-            let text = render(&live, &Process::now(started), &figures.node);
+            let sinks = figures.sinks.get().map_or(&[][..], Vec::as_slice);
+            let text = render(&live, &Process::now(started), &figures.node, sinks);
             respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
         _ => respond(StatusCode::NOT_FOUND, PLAIN, "only /metrics exists\n".to_owned()),

@@ -11,12 +11,14 @@ use super::console::OwnConsole;
 use super::control::{Control, Incoming, NodeOrders};
 use super::memory::workers_most;
 use super::metrics::Endpoint;
+use super::sinks::{self, Sinks};
 use super::threads::{DurableCheckpoints, Port, Threads};
 use super::{CrawlError, CrawlRequest, options, rendering};
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::fetch::{FetchOptions, Permission};
 use crate::process::ProcessOptions;
+use crate::record::Finish;
 use crate::report::Progress;
 
 /// It, from start to end.
@@ -27,6 +29,7 @@ pub(super) struct Runtime {
     pub threads: Threads,
     console: OwnConsole,
     control: Option<Control>,
+    sinks: Option<Sinks>,
 }
 
 /// Limits of the network threads: connections that stay open without a request, and the right to make requests.
@@ -47,6 +50,8 @@ impl Runtime {
         let node = if config.cluster.registry.is_empty() { "" } else { config.cluster.name.as_str() };
         let endpoint = Endpoint::open(&config.report.metrics, &Disk::real(), dir, node)?;
         let console = OwnConsole::open(request, &Disk::real())?;
+        let sinks = sinks::beside(config, dir)?;
+        endpoint.count(sinks.as_ref().map(Sinks::counters).unwrap_or_default());
         let display = request.progress();
         let fetch = FetchOptions { idle_max, lease, ..options::fetch(config, dir)? };
         let workers = workers_most(config) + config.fetch.slow_workers;
@@ -55,7 +60,7 @@ impl Runtime {
         let render = browser.map(|program| rendering::executor(config, program, process.clone()));
         let durable = DurableCheckpoints { catalog: Catalog::open(dir)?, are_shipped: options::ships(config) };
         let threads = Threads::start(shards, workers, fetch, process, render, clock.clone(), durable)?;
-        Ok(Runtime { clock, display, endpoint, threads, console, control: None })
+        Ok(Runtime { clock, display, endpoint, threads, console, control: None, sinks })
     }
 
     /// The ports of the engines of all shards, in their order; signals are for all of them.
@@ -79,6 +84,18 @@ impl Runtime {
         self.control = Some(control);
         self.console.connect(&control_handle);
         orders
+    }
+
+    /// Has the sinks of the crawl, which ended as `finish` says, get the rest of its documents; only what is on its way
+    /// where the operator stopped it.
+    pub(crate) fn end_sinks(&mut self, finish: Finish) {
+        let Some(sinks) = self.sinks.take() else { return };
+        match finish {
+            Finish::StoppedBySignal | Finish::ForcedBySignal | Finish::StoppedByControl | Finish::DiskLow => {
+                sinks.stop()
+            }
+            _ => _ = sinks.finish(true),
+        }
     }
 
     /// Takes no more commands in.

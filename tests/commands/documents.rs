@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::changing::Pages;
 use crate::site::{Crawl, kill, wait_for};
+use crawler::disk;
 use crawler::simweb::{SimOptions, SimWeb};
 
 fn crawler(dir: &Path, words: &[&str]) -> Output {
@@ -79,6 +80,11 @@ fn exclude(crawl: &Crawl, pattern: &str) {
     let config = config.replace("[scope]\n", &format!("[scope]\nexclude = [\"{pattern}\"]\n"));
     fs::write(crawl.path("crawler.toml"), config).unwrap();
 }
+
+/// A sink of the settings.
+const TABLE: &str = "[sink.table]\nkind = \"sqlite\"\npath = \"documents.db\"\n";
+/// A server that is not there.
+const CLOSED: &str = "http://127.0.0.1:1";
 
 const FOLLOW: [&str; 5] = ["follow", "--documents", "--once", "--cursor", "cursor"];
 
@@ -152,8 +158,9 @@ fn a_consumer_ends_with_the_documents_of_the_site() {
     assert_eq!(short(&pages, &changes(&[])), ["delete /new forgotten"]);
 
     // a database, from a cursor of its own
-    fs::write(pages.crawl.path("table.toml"), "kind = \"sqlite\"\npath = \"documents.db\"\n").unwrap();
-    let into_table = || crawler(dir, &["follow", "--documents", "--once", "--cursor", "table", "--sink", "table.toml"]);
+    fs::write(pages.crawl.path("sinks.toml"), format!("{TABLE}[sink.other]\nkind = \"solr\"\nurl = \"{CLOSED}\"\n"))
+        .unwrap();
+    let into_table = || crawler(dir, &["sink", "run", "--config", "sinks.toml", "--only", "table", "--once"]);
     assert!(into_table().status.success(), "{}", String::from_utf8_lossy(&into_table().stderr));
     assert_eq!(table(dir), listed(dir));
     assert!(crawler(dir, &["forget", &pages.url("/a")]).status.success());
@@ -173,11 +180,11 @@ fn a_consumer_ends_with_the_documents_of_the_site() {
         let words: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
         (output.status.code(), words)
     };
-    let verify = ["follow", "--documents", "--cursor", "table", "--sink", "table.toml", "--verify"];
-    let repair = ["follow", "--documents", "--cursor", "table", "--sink", "table.toml", "--repair"];
+    let verify = ["sink", "verify", "--dir", "crawl", "--config", "sinks.toml", "--only", "table"];
+    let repair = ["sink", "repair", "--dir", "crawl", "--config", "sinks.toml", "--only", "table"];
     let (code, found) = compared(&verify);
     assert_eq!(code, Some(1), "{found:?}");
-    assert!(found.contains(&"extra\tff".to_owned()), "{found:?}");
+    assert!(found.contains(&"table\textra\tff".to_owned()), "{found:?}");
     assert_eq!(compared(&repair), (Some(0), found));
     assert_eq!((table(dir), compared(&verify)), (listed(dir), (Some(0), Vec::new())));
 
@@ -225,7 +232,7 @@ fn a_consumer_has_the_documents_after_kills_of_crawl_and_follower() {
     let mut random = fastrand::Rng::with_seed(seed);
     let options = SimOptions { hosts: 20, pages: 6_000, latency: Duration::ZERO, ..SimOptions::default() };
     let web = SimWeb::start(options).unwrap();
-    let config = web.config_toml() + "[crawl]\ncheckpoint_interval = \"1s\"\n";
+    let config = format!("{}[crawl]\ncheckpoint_interval = \"1s\"\n{TABLE}", web.config_toml());
     let crawl = Crawl::new(&web.seeds().join("\n"), &config);
     let dir = crawl.dir.path();
     fs::create_dir(dir.join("batches")).unwrap();
@@ -266,4 +273,42 @@ fn a_consumer_has_the_documents_after_kills_of_crawl_and_follower() {
     let listed = listed(dir);
     assert!(listed.len() > 500, "seed {seed}: {}", listed.len());
     assert_eq!(consumer.has(), listed, "seed {seed}");
+    assert_eq!(table(dir), listed, "seed {seed}");
+}
+
+#[test]
+fn a_crawl_feeds_its_sinks_and_goes_on_without_one_that_is_not_there() {
+    let pages = Pages::new(&[("/a", &page("A", "")), ("/b", &page("B", ""))]);
+    let dir = pages.crawl.dir.path();
+    let config = fs::read_to_string(pages.crawl.path("crawler.toml")).unwrap();
+    let gone = format!("[sink.gone]\nkind = \"solr\"\nurl = \"{CLOSED}\"\nretries = 0\n");
+    fs::write(pages.crawl.path("crawler.toml"), format!("{config}{TABLE}{gone}")).unwrap();
+    pages.crawl.run(&[]).expect(0, &["sink gone: not delivered", "(tries: 1)", "finish"]);
+    assert_eq!(table(dir).len(), 2);
+    assert_eq!(table(dir), listed(dir));
+    pages.put("/b", &page("B2", ""));
+    pages.crawl.run(&["--force"]).expect(0, &["finish"]);
+    assert_eq!(table(dir), listed(dir));
+
+    // another process has the sink, also when the crawl begins
+    let words = ["sink", "run", "--dir", "crawl", "--config", "crawler.toml", "--only", "table", "--forever"];
+    let mut feeding = Command::new(env!("CARGO_BIN_EXE_crawler")).args(words).current_dir(dir).spawn().unwrap();
+    wait_for("the sink is fed", || disk::DirectoryLock::is_held(&dir.join("crawl/feed/sinks/table")));
+    pages.put("/a", &page("A2", ""));
+    pages.crawl.run(&["--force"]).expect(0, &["feed/sinks/table: in use", "finish"]);
+    wait_for("the documents are there", || lines(dir, &FOLLOW).is_empty() && table(dir) == listed(dir));
+    feeding.kill().unwrap();
+    feeding.wait().unwrap();
+
+    let output = crawler(dir, &["sink", "run", "--config", "crawler.toml", "--only", "gone"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("sink gone"), "{said}");
+    for (words, problem) in [
+        (["sink", "run", "--config", "crawler.toml", "--only", "nobody"], "there is no [sink.nobody]"),
+        (["sink", "verify", "--dir", "nowhere", "--config", "crawler.toml"], "nowhere"),
+    ] {
+        let output = crawler(dir, &words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(problem), "{said}");
+    }
 }

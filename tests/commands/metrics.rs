@@ -70,7 +70,8 @@ fn value(scrape: &Scrape, name: &str) -> f64 {
 
 #[test]
 fn a_crawl_that_runs_exports_what_documentation_dashboard_and_alerts_speak_of() {
-    let site = Site::new(SimOptions { hosts: 10, pages: 400, ..SimOptions::default() }, CONFIG);
+    let config = format!("{CONFIG}[sink.table]\nkind = \"sqlite\"\npath = \"documents.db\"\n");
+    let site = Site::new(SimOptions { hosts: 10, pages: 400, ..SimOptions::default() }, &config);
     let child = site.crawl.start(&[]);
     let address = address(&site);
     let sample = |text: &str| text.lines().any(|line| line.starts_with("crawler_last_checkpoint_timestamp_seconds "));

@@ -15,7 +15,6 @@ mod documents;
 mod exec;
 mod line;
 mod target;
-mod verify;
 mod webhook;
 
 use std::io::{self, Write};

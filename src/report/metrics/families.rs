@@ -1,9 +1,11 @@
 //! Families of metrics that are exported, each with its name, its help and its samples.
 
 use std::fs;
+use std::sync::Arc;
 
 use super::text::{Exposition, Kind};
 use crate::record::{Bottleneck, Doing, Layers, Live, ShardLive, WorkersBound};
+use crate::sink::Counters;
 use Kind::{Counter, Gauge};
 
 /// Figures of this process from the system. `None` where it gives none.
@@ -38,8 +40,8 @@ impl Process {
     }
 }
 
-/// The metrics as text; of a node of a crawl on many machines, with its name.
-pub fn render(live: &Live, process: &Process, node: &str) -> String {
+/// The metrics as text; of a node of a crawl on many machines, with its name. `sinks` are those of this process.
+pub fn render(live: &Live, process: &Process, node: &str, sinks: &[(String, Arc<Counters>)]) -> String {
     let mut out = Exposition::default();
     crawl(&mut out, live, node);
     pages(&mut out, live);
@@ -55,6 +57,9 @@ pub fn render(live: &Live, process: &Process, node: &str) -> String {
     checkpoints(&mut out, live);
     if !live.shards.is_empty() {
         shards(&mut out, live);
+    }
+    if !sinks.is_empty() {
+        super::sinks::sinks(&mut out, sinks);
     }
     this_process(&mut out, live, process);
     out.finish()

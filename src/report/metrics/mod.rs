@@ -7,6 +7,7 @@
 mod calendar;
 mod families;
 mod rounds;
+mod sinks;
 mod text;
 
 pub use families::{Process, render};

@@ -19,39 +19,36 @@ pub struct Limits {
     /// Documents that any host may lose within a day.
     pub least: u64,
     /// Hosts whose waiting deletions the operator allows.
-    pub allowed: Allowed,
+    pub(super) allowed: Vec<Allowed>,
 }
 
 /// Hosts whose deletions are allowed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Allowed {
-    /// None.
-    #[default]
-    None,
-    /// These.
-    Hosts(Vec<String>),
+    /// This one.
+    Host(String),
     /// All.
     All,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { share: 0.05, least: 10, allowed: Allowed::None }
+        Limits { share: 0.05, least: 10, allowed: Vec::new() }
     }
 }
 
 impl Limits {
-    /// True if the operator allows what waits, of any host.
-    pub(super) fn allows_any(&self) -> bool {
-        self.allowed != Allowed::None
+    /// These limits with another share.
+    pub fn of_share(share: f64) -> Limits {
+        Limits { share, ..Limits::default() }
     }
 
     fn allows(&self, host: &str) -> bool {
-        match &self.allowed {
-            Allowed::None => false,
-            Allowed::Hosts(hosts) => hosts.iter().any(|allowed| allowed == host),
+        self.allowed.iter().any(|allowed| match allowed {
+            Allowed::Host(allowed) => allowed == host,
             Allowed::All => true,
-        }
+        })
     }
 
     fn most(&self, documents: u64) -> u64 {
@@ -159,8 +156,8 @@ mod tests {
         let (mut days, limits) = (Days::default(), Limits::default());
         assert!(!judge(&mut days, 12, 10, &limits, 0));
         assert!(judge(&mut days, 2, 1, &limits, 1));
-        let allowed = Allowed::Hosts(vec!["a.example".to_owned()]);
+        let allowed = vec![Allowed::Host("a.example".to_owned())];
         assert!(!judge(&mut days, 2, 1, &Limits { allowed, ..limits.clone() }, 2));
-        assert!(!Limits { allowed: Allowed::Hosts(vec!["b.example".to_owned()]), ..limits }.allows("a.example"));
+        assert!(!Limits { allowed: vec![Allowed::Host("b.example".to_owned())], ..limits }.allows("a.example"));
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::{Error, Result};
-use super::guard::Days;
+use super::guard::{Allowed, Days};
 use crate::disk::{self, Disk};
 use crate::record::layout;
 
@@ -19,6 +19,10 @@ const HEAD: &str = "feed.json";
 const URLS: &str = "urls.";
 /// The names of files that a pass needs, before the rest of the name.
 const SCRATCH: &str = "pass.";
+/// The names of files in which the operator allows deletions, before a number.
+const ALLOW: &str = "allow.";
+/// The directory of sinks.
+const SINKS: &str = "sinks";
 
 /// A state of the feed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -115,6 +119,32 @@ impl Home {
 
     fn scratch(&self, name: &str) -> PathBuf {
         self.dir.join(format!("{SCRATCH}{name}"))
+    }
+
+    /// The directory of the sink of this name.
+    pub fn of_sink(&self, name: &str) -> PathBuf {
+        self.dir.join(SINKS).join(name)
+    }
+
+    /// Notes that the operator allows deletions, for the next pass of any process.
+    pub fn allow(&self, allowed: &Allowed) -> Result<()> {
+        let path = self.dir.join(format!("{ALLOW}{:016x}", fastrand::u64(..)));
+        let json = serde_json::to_vec(allowed).expect("a name always has a JSON form");
+        Ok(self.disk.replace(&path, &json)?)
+    }
+
+    /// The files in which the operator allows deletions, each with what it allows.
+    pub fn allowed(&self) -> Result<Vec<(PathBuf, Allowed)>> {
+        let mut all = Vec::new();
+        for name in self.disk.list(&self.dir)?.into_iter().filter(|name| name.starts_with(ALLOW)) {
+            let path = self.dir.join(name);
+            let damaged = |error: serde_json::Error| {
+                disk::Error::damaged(&path, 0, "a host whose documents go", error.to_string())
+            };
+            let allowed = serde_json::from_slice(&self.disk.read(&path)?).map_err(damaged)?;
+            all.push((path, allowed));
+        }
+        Ok(all)
     }
 
     /// Removes the files that the state after `pass` does not name.

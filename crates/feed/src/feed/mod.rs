@@ -19,6 +19,7 @@
 
 mod ahead;
 mod change;
+mod consumer;
 mod cursor;
 mod documents;
 mod entry;
@@ -39,6 +40,7 @@ mod updater;
 mod urls;
 
 pub use change::{Change, Deletion, Document, Reason};
+pub use consumer::{Consumer, Subscription};
 pub use cursor::Cursor;
 pub use documents::{Changes, Documents, Listed, Step, Waiting};
 pub use error::{Error, Result};

@@ -278,7 +278,7 @@ fn a_site_that_goes_at_once_waits_for_the_operator() {
     // all but some are back
     (0..92).for_each(|at| bench.see(&page(at), 3 * DAY, content(1)));
     assert_eq!(bench.pass(3 * DAY), Done { documents: 100, upserts: 0, deletions: 0 });
-    bench.limits.allowed = Allowed::Hosts(vec!["a.example".to_owned()]);
+    bench.limits.allowed = vec![Allowed::Host("a.example".to_owned())];
     assert_eq!(bench.pass(3 * DAY), Done { documents: 92, upserts: 0, deletions: 8 });
     assert_eq!(bench.days.waiting().count(), 0);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::Result;
-use super::guard::{Days, Limits};
+use super::guard::{Allowed, Days, Limits};
 use super::home::{Head, Home};
 use super::pass::{Answers, Changed, Pass};
 use super::rules::Rules;
@@ -73,6 +73,17 @@ impl Updater {
         Ok(Some(Updater { dirs, keys, home, head, follower, limits, _lock: lock }))
     }
 
+    /// Lets documents of the feed in `dir` go that wait for the operator: at the next pass, of whichever process.
+    ///
+    /// # Errors
+    /// If there is no feed, or its directory cannot be written.
+    pub fn allow(dir: &Path, allowed: &[Allowed]) -> Result<()> {
+        let disk = Disk::real();
+        let home = Home::of(&disk, CrawlDirs::around(&disk, dir)?.root());
+        home.require_head()?;
+        allowed.iter().try_for_each(|allowed| home.allow(allowed))
+    }
+
     /// Makes one pass over what the crawl has stored since the last one, if that is anything. Returns nothing where it
     /// is not.
     pub fn update(&mut self, rules: &dyn Rules, now: Time) -> Result<Option<Updated>> {
@@ -86,8 +97,8 @@ impl Updater {
             forgotten: (acts != self.head.forgotten).then_some(&forgotten),
             scope: (rules.scope_version() != self.head.scope && !is_first).then_some(&has),
         };
-        let is_asked = self.head.days.waiting().next().is_some() && self.limits.allows_any();
-        if answers.taken == 0 && changed.forgotten.is_none() && changed.scope.is_none() && !is_asked {
+        let (files, allowed): (Vec<_>, _) = self.home.allowed()?.into_iter().unzip();
+        if answers.taken == 0 && changed.forgotten.is_none() && changed.scope.is_none() && files.is_empty() {
             return Ok(None);
         }
         let archives = Archive::open(self.dirs.root())?.archives().clone();
@@ -100,12 +111,13 @@ impl Updater {
         };
         let pass = Pass { home: &self.home, keys: &self.keys, archives: &archives, last: self.head.pass };
         pass.merge(answers, &changed)?;
-        pass.guard(&mut head.days, &self.limits, now)?;
+        pass.guard(&mut head.days, &Limits { allowed, ..self.limits.clone() }, now)?;
         let done = pass.publish(&head.days)?;
         head.documents = done.documents;
         self.home.commit(&head)?;
         self.head = head;
         self.home.sweep(self.head.pass)?;
+        files.iter().try_for_each(|file| self.home.disk().remove(file))?;
         (updated.documents, updated.upserts, updated.deletions) = (done.documents, done.upserts, done.deletions);
         Ok(Some(updated))
     }

@@ -23,18 +23,6 @@ impl Count {
     /// All of them.
     pub const ALL: [Count; 6] =
         [Count::Documents, Count::Deletions, Count::Batches, Count::Retries, Count::DeadLetters, Count::Bytes];
-
-    /// The name in metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Count::Documents => "documents",
-            Count::Deletions => "deletions",
-            Count::Batches => "batches",
-            Count::Retries => "retries",
-            Count::DeadLetters => "dead_letters",
-            Count::Bytes => "bytes",
-        }
-    }
 }
 
 /// Counters since the start of the process.

@@ -18,7 +18,7 @@ use super::dead_letters::{DeadLetter, DeadLetters};
 use super::{Applied, Backoff, Batch, Count, Counters, Failure, Sink};
 use crate::clock::{Clock, SystemClock};
 use crate::disk::{self, Disk};
-use crate::feed::{Change, Document};
+use crate::feed::{self, Change, Consumer, Document, Step};
 
 /// Bytes that a change takes beside its texts.
 const CHANGE_BYTES: usize = 300;
@@ -42,7 +42,7 @@ pub struct Limits {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It was tried too often.
-    #[error("sink {sink}: not delivered after {tries} tries: {why}")]
+    #[error("sink {sink}: not delivered: {why} (tries: {tries})")]
     GaveUp {
         /// The name of the sink.
         sink: String,
@@ -80,6 +80,9 @@ pub enum Error {
     /// The file of dead letters cannot be written.
     #[error(transparent)]
     Disk(#[from] disk::Error),
+    /// The changes cannot be read.
+    #[error(transparent)]
+    Feed(#[from] feed::Error),
 }
 
 /// Waits for a time after a failure, whose reason it is given; says whether to go on.
@@ -241,6 +244,22 @@ impl Delivery {
         file.append(&letters)?;
         self.counters.add(Count::DeadLetters, refused.len() as u64);
         Ok(())
+    }
+}
+
+impl Consumer for Delivery {
+    type Error = Error;
+
+    fn take(&mut self, step: Step) -> Result<bool, Error> {
+        let mut has_arrived = false;
+        for (number, change) in (step.number..).zip(step.changes) {
+            has_arrived = self.push(number, change)?;
+        }
+        Ok(has_arrived)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        Delivery::flush(self)
     }
 }
 

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 pub use backoff::Backoff;
 pub use counters::{Count, Counters};
-pub use delivery::{Delivery, Error, Limits};
+pub use delivery::{Delivery, Error, Limits, Pause};
 pub use http::{Answer, Endpoint, causes};
 pub use listing::Listing;
 pub use settings::{Kind, Reference, Settings, SettingsError};

@@ -1,10 +1,9 @@
-//! `--verify` and `--repair`: what a sink has, beside the documents of the feed.
+//! The content of a sink beside the documents of the feed.
 
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::iter;
 
-use super::super::exit::Exit;
 use crate::disk::sorter::Sorter;
 use crate::feed::{Change, Deletion, Documents, Reason};
 use crate::sink::{Delivery, Difference, Differences, Entry, Listing};
@@ -15,9 +14,14 @@ const MEMORY: usize = 64 << 20;
 /// Bytes between an id and the digest behind it.
 const SEPARATOR: u8 = b' ';
 
-/// Prints the documents that `delivery` has not, has too many or has in another version; delivers these if `repairs`.
-/// All other changes have arrived before.
-pub(super) fn verify(documents: &mut Documents, delivery: &mut Delivery, repairs: bool) -> anyhow::Result<Exit> {
+/// Prints the documents that the sink called `name` has not, has too many or has in another version; delivers these if
+/// it `repairs`. All other changes have arrived before. Says whether there are any.
+pub(super) fn verify(
+    name: &str,
+    documents: &mut Documents,
+    delivery: &mut Delivery,
+    repairs: bool,
+) -> anyhow::Result<bool> {
     let mut ids = Sorter::new(MEMORY);
     documents.each(|document| -> anyhow::Result<()> {
         Ok(ids.push(format!("{}{}{}", document.id, char::from(SEPARATOR), document.digest).as_bytes())?)
@@ -28,14 +32,14 @@ pub(super) fn verify(documents: &mut Documents, delivery: &mut Delivery, repairs
     let mut differences = Vec::new();
     for difference in Differences::new(of_crawl, Listing::new(delivery.sink())) {
         let difference = difference?;
-        writeln!(out, "{}\t{}", name(&difference), Escaped(difference.id()))?;
+        writeln!(out, "{name}\t{}\t{}", word(&difference), Escaped(difference.id()))?;
         differences.push(difference);
     }
     out.flush()?;
     if repairs {
         repair(documents, delivery, &differences)?;
     }
-    Ok(if repairs || differences.is_empty() { Exit::Done } else { Exit::Internal })
+    Ok(!differences.is_empty())
 }
 
 fn repair(documents: &mut Documents, delivery: &mut Delivery, differences: &[Difference]) -> anyhow::Result<()> {
@@ -56,7 +60,7 @@ fn repair(documents: &mut Documents, delivery: &mut Delivery, differences: &[Dif
     Ok(delivery.flush()?)
 }
 
-fn name(difference: &Difference) -> &'static str {
+fn word(difference: &Difference) -> &'static str {
     match difference {
         Difference::Missing(_) => "missing",
         Difference::Extra(_) => "extra",
