@@ -3,7 +3,10 @@
 //! The archive is walked over once. Of each URL with a newer version than that moment, the version of before is found
 //! by the index, and the two are compared.
 
+mod atom;
+
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use clap::Args;
 
@@ -12,7 +15,11 @@ use super::compare::{self, Change, Kind, Version, back_to};
 use super::exit::{Exit, UsageError};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
+use crate::checkpoint::Identity;
 use crate::clock::Time;
+use crate::disk::Disk;
+use crate::text::figures::iso_ms;
+use atom::{Feed, Form};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -51,6 +58,9 @@ pub(super) struct ChangesArgs {
     /// JSON lines: change, url, time, status, before, status_before, text_changed (0 to 1), location
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
+    /// A feed of the newest 1,000 changes, for feed readers
+    #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["json", "store"])]
+    feed: Option<Form>,
 }
 
 impl ChangesArgs {
@@ -59,7 +69,11 @@ impl ChangesArgs {
             return Err(UsageError::because("say since when, such as --since 2026-11-21".to_owned()));
         };
         let archive = self.archive.open(open_archive)?;
-        self.print(&*archive, since, &mut BufWriter::new(io::stdout().lock()), &mut io::stderr())
+        let (out, warnings) = (&mut BufWriter::new(io::stdout().lock()), &mut io::stderr());
+        match self.feed {
+            Some(Form::Atom) => self.feed(&*archive, since, out, warnings),
+            None => self.print(&*archive, since, out, warnings),
+        }
     }
 
     fn print(
@@ -69,6 +83,40 @@ impl ChangesArgs {
         out: &mut dyn Write,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
+        let mut take = |change: Change| compare::print(&change, self.json, out);
+        let exit = self.each(archive, since, warnings, &mut take)?;
+        out.flush()?;
+        Ok(exit)
+    }
+
+    fn feed(
+        &self,
+        archive: &dyn Archive,
+        since: Time,
+        out: &mut dyn Write,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<Exit> {
+        let dir: &Path = &self.archive.dir.dir;
+        let mut feed = Feed::default();
+        let mut take = |change| {
+            feed.add(change);
+            Ok(())
+        };
+        let exit = self.each(archive, since, warnings, &mut take)?;
+        let id = Identity::read_copy(&Disk::real(), dir)?.id;
+        feed.write(id, &format!("Changes of {}", dir.display()), &iso_ms(since), out)?;
+        out.flush()?;
+        Ok(exit)
+    }
+
+    /// Gives each change that is wanted to `take`.
+    fn each(
+        &self,
+        archive: &dyn Archive,
+        since: Time,
+        warnings: &mut dyn Write,
+        take: &mut dyn FnMut(Change) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
         // the other filters are asked of the version that is found for the moment in question
         let all = Selection { robots: self.selection.robots, ..Selection::default() };
@@ -77,9 +125,8 @@ impl ChangesArgs {
                 return Ok(());
             }
             let change = self.change(archive, newest, since);
-            compare::print(change, |change: &Change| self.wants(change), self.json, out, damage, warnings)
+            compare::wanted(change, |change| self.wants(change), damage, warnings).map_or(Ok(()), &mut *take)
         })?;
-        out.flush()?;
         damage.or(Exit::Done, warnings)
     }
 
@@ -106,7 +153,6 @@ mod tests {
 
     use super::super::archive::tests::FakeArchive;
     use super::*;
-    use crate::text::figures::iso_ms;
 
     #[derive(Parser)]
     struct Cli {

@@ -176,7 +176,8 @@ impl DiffArgs {
         };
         let mut print = |change: anyhow::Result<Option<Change>>, damage: &mut Damage, warnings: &mut dyn Write| {
             let is_wanted = |change: &Change| change.kind() != Kind::Unchanged;
-            compare::print(change, is_wanted, self.json, out, damage, warnings)
+            let change = compare::wanted(change, is_wanted, damage, warnings);
+            change.map_or(Ok(()), |change| compare::print(&change, self.json, out))
         };
         self.selection.each(second, false, &mut damage, warnings, |now, damage, warnings| {
             let now = Version { archive: second, entry: &now };

@@ -228,3 +228,33 @@ fn every_setting_that_a_reason_or_a_failure_names_is_a_key() {
         assert!(keys.iter().any(|key| key == setting), "{setting}");
     }
 }
+
+#[test]
+fn sinks_are_tables_with_names_and_stand_in_what_is_written() {
+    let text = "[sink.search]\nkind = \"opensearch\"\nurl = \"https://me:sesame@search.example:9200\"\n\
+                dead_letters = \"/var/x\"\n\n[sink.table]\nkind = \"sqlite\"\npath = \"documents.db\"\n";
+    let config = Config::parse(text, "x").unwrap();
+    assert_eq!(config.sink.keys().collect::<Vec<_>>(), ["search", "table"]);
+    let (bare, keys) = (config.without_secrets(), config.keys_with_secrets());
+    assert!(keys.contains("sink.search.url") && !bare.to_toml().contains("sesame"), "{}", bare.to_toml());
+    assert_eq!(Config::parse(&bare.to_toml(), "x").unwrap(), bare);
+    let copy: Config = serde_json::from_slice(&serde_json::to_vec(&bare).unwrap()).unwrap();
+    assert_eq!(copy, bare);
+    for (text, problem) in [
+        ("sink = 1", "write [sink.NAME]"),
+        ("[sink]\nkind = \"solr\"", "write [sink.NAME]"),
+        ("[sink.a]\nkind = \"solr\"", "x:1: sink.a: missing field `url`"),
+        ("[sink.a]\nkind = \"solr\"\nurl = \"u\"\nurls = \"v\"", "x:4: sink.a: unknown field `urls`"),
+        ("[sink.a]\nkind = \"solr\"\nurl = \"u\"\nbatch = 0", "x:1: sink.a"),
+        ("[sink.\"a/b\"]\nkind = \"solr\"\nurl = \"u\"", "letters, digits"),
+        (
+            "[cluster]\nregistry = [\"http://10.0.0.1:2379\"]\nname = \"n\"\nstore = \"file:///mnt/c\"\n\
+          [sink.a]\nkind = \"solr\"\nurl = \"u\"",
+            "many machines",
+        ),
+        ("[feed]\ndeletions_max = 1.5", "share from 0 to 1"),
+    ] {
+        let error = Config::parse(text, "x").unwrap_err().to_string();
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}

@@ -83,6 +83,7 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("changes --since 2020-01-01 --until 2199-12-31 --kind new --json --dir crawl", "\"change\":\"new\""),
         ("changes --since 2020-01-01 --prefix SEED --status 200 --mime text/* --robots", "new\thttp"),
         ("changes --since 2020-01-01 --text", "new\thttp"),
+        ("changes --since 2020-01-01 --feed atom", "<feed xmlns=\"http://www.w3.org/2005/Atom\">"),
         ("changes --since 2020-01-01 --respect-preferences ai-train=n", "new\thttp"),
         ("changes --since 2020-01-01 --directive noindex --without-directive noai", ""),
         ("diff crawl crawl --directive noindex --without-directive noai", ""),

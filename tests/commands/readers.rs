@@ -8,6 +8,7 @@ mod replay;
 mod site;
 mod texts;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -91,6 +92,30 @@ fn py_wacz_finds_the_wacz_export_valid() {
         let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && said.contains("the passed WACZ is valid"), "{name}: {said}");
     }
+}
+
+#[test]
+fn a_feed_reader_has_the_changes_newest_first() {
+    let Some(python) = tool("bin/python3") else { return };
+    let site = Site::crawled_twice();
+    let feed = site.run(&["changes", "--since", "2020-01-01", "--feed", "atom"]);
+    fs::write(site.path("feed.xml"), &feed.stdout).unwrap();
+    let said = run(&python, "feed.py", &[site.path("feed.xml").as_os_str()]);
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0][0], "atom10");
+    assert!(lines[0][1].as_str().unwrap().starts_with("urn:uuid:"), "{lines:?}");
+    let times: Vec<Vec<u64>> = lines[1..].iter().map(|line| serde_json::from_value(line[2].clone()).unwrap()).collect();
+    assert!(times.is_sorted_by(|newer, older| newer >= older), "{times:?}");
+    let changes = site.run(&["changes", "--since", "2020-01-01", "--json"]);
+    let pair = |url: &Value, kind: &Value| (url.as_str().unwrap().to_owned(), kind.as_str().unwrap().to_owned());
+    let told: BTreeSet<_> = String::from_utf8(changes.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|change| pair(&change["url"], &change["change"]))
+        .collect();
+    assert!(!told.is_empty());
+    assert_eq!(lines[1..].iter().map(|line| pair(&line[0], &line[1])).collect::<BTreeSet<_>>(), told);
 }
 
 #[test]

@@ -138,6 +138,15 @@ impl Change {
         self.change
     }
 
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The time at which it was found so, if it was.
+    pub(super) fn time(&self) -> Option<&str> {
+        self.time.as_deref()
+    }
+
     /// True if more than bytes have changed: every change but one of a page whose text is as it was, or that has none.
     pub(super) fn is_of_text(&self) -> bool {
         self.change != Kind::Changed || self.has_other_text
@@ -193,24 +202,26 @@ impl Change {
     }
 }
 
-/// Prints what became of a URL, if that `is_wanted`; damage is reported.
-pub(super) fn print(
+/// Returns a change that was found, if it `is_wanted`; damage is reported.
+pub(super) fn wanted(
     change: anyhow::Result<Option<Change>>,
     is_wanted: impl Fn(&Change) -> bool,
-    json: bool,
-    out: &mut dyn Write,
     damage: &mut Damage,
     warnings: &mut dyn Write,
-) -> anyhow::Result<()> {
+) -> Option<Change> {
     match change {
-        Ok(Some(change)) if is_wanted(&change) => {
-            let line = if json { json_line(&change)? } else { change.line() };
-            writeln!(out, "{line}")?;
+        Ok(change) => change.filter(is_wanted),
+        Err(error) => {
+            damage.note(error, warnings);
+            None
         }
-        Ok(_) => {}
-        Err(error) => damage.note(error, warnings),
     }
-    Ok(())
+}
+
+/// Prints what became of a URL.
+pub(super) fn print(change: &Change, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let line = if json { json_line(change)? } else { change.line() };
+    Ok(writeln!(out, "{line}")?)
 }
 
 /// The change from the version before, by status and digest alone: no page is read. A redirect to another place with

@@ -184,10 +184,12 @@ fn reconfiguration(
 
 fn differences(old: &Config, new: &Config) -> Vec<Change> {
     let sites = (old.site != new.site).then(|| Change { key: "site".to_owned(), old: tables(old), new: tables(new) });
+    let names = |config: &Config| config.sink.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let sinks = (old.sink != new.sink).then(|| Change { key: "sink".to_owned(), old: names(old), new: names(new) });
     let (old, new) = (old.entries(), new.entries());
     let pairs = old.into_iter().zip(new).filter(|(old, new)| old != new);
     let keys = pairs.map(|((key, old), (_, new))| Change { key, old, new });
-    keys.chain(sites).collect()
+    keys.chain(sites).chain(sinks).collect()
 }
 
 /// Returns the number of tables of sites in words, as the value of a setting.
@@ -224,7 +226,8 @@ mod tests {
         let reload = unchanged.read().unwrap();
         assert_eq!(reload.settings, SettingsChanged::default(), "the command line has the last word");
         let config = "[scope]\nexclude = [\"/x/\"]\nstrip_query_params = []\n[politeness]\ndelay_min = \"7s\"\n\
-                      [drum]\nbuckets = 128\n[fetch]\nworkers = 3\nretries = 1\n";
+                      [drum]\nbuckets = 128\n[fetch]\nworkers = 3\nretries = 1\n\
+                      [sink.s]\nkind = \"solr\"\nurl = \"http://127.0.0.1:8983\"\n";
         let mut changed = reloader(config);
         let reload = changed.read().unwrap();
         let keys: Vec<&str> = reload.settings.changed.iter().map(|change| change.key.as_str()).collect();
@@ -236,7 +239,9 @@ mod tests {
             .iter()
             .map(|setting| (setting.key.as_str(), setting.why.contains("was fixed")))
             .collect();
-        assert_eq!(refused, [("scope.strip_query_params", true), ("fetch.workers", false), ("drum.buckets", true)]);
+        let expected =
+            [("scope.strip_query_params", true), ("fetch.workers", false), ("drum.buckets", true), ("sink", false)];
+        assert_eq!(refused, expected);
         assert!(reload.reconfiguration.rules.excludes("http://a.example/x/y"));
         changed.took_effect(reload);
         assert!(changed.read().unwrap().settings.changed.is_empty());
