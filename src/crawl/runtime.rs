@@ -94,7 +94,10 @@ impl Runtime {
             Finish::StoppedBySignal | Finish::ForcedBySignal | Finish::StoppedByControl | Finish::DiskLow => {
                 sinks.stop()
             }
-            _ => _ = sinks.finish(true),
+            _ => {
+                tracing::info!("the sinks get the rest of the documents");
+                sinks.finish(true);
+            }
         }
     }
 

@@ -172,7 +172,7 @@ impl Shared {
 /// The sinks of a crawl, which are being fed.
 pub(crate) struct Sinks {
     shared: Arc<Shared>,
-    writer: JoinHandle<()>,
+    writer: JoinHandle<bool>,
     readers: Vec<Reader>,
 }
 
@@ -222,7 +222,7 @@ impl Sinks {
     fn end(self, until: Until) -> bool {
         let Sinks { shared, writer, readers } = self;
         shared.change(|stage| stage.until = until);
-        let mut has_all = writer.join().is_ok();
+        let mut has_all = matches!(writer.join(), Ok(true));
         for reader in readers {
             // the reason was told
             has_all &= matches!(reader.thread.join(), Ok(Ok(())));
@@ -241,34 +241,40 @@ fn spawn<T: Send + 'static>(name: &str, run: impl FnOnce() -> T + Send + 'static
     thread::Builder::new().name(name.to_owned()).spawn(run).map_err(failed)
 }
 
-/// Keeps the feed up, until all is in it that a crawl has stored at its end.
-fn write(shared: &Shared) {
+/// Keeps the feed up, until all is in it that a crawl has stored at its end. Says whether it could.
+fn write(shared: &Shared) -> bool {
+    let _last = LastPass(shared);
     let mut writer = FeedWriter::new(&shared.dir, None);
     loop {
         let until = shared.stage().until;
         if until == Until::Now {
-            return;
+            return true;
         }
         let written = match writer.write() {
             Ok(written) => written,
             Err(error) => {
                 (shared.tell)(&format!("the sinks get nothing more: {error}"));
-                return shared.change(|stage| stage.until = Until::Now);
+                return false;
             }
         };
         if written.unreadable > 0 {
             (shared.tell)(&unreadable(written.unreadable));
         }
-        shared.change(|stage| {
-            stage.passes += u64::from(written.may_have_changed);
-            stage.is_written = until != Until::Crawled && !written.has_more;
-        });
-        if shared.stage().is_written {
-            return;
+        shared.change(|stage| stage.passes += u64::from(written.may_have_changed));
+        match until {
+            _ if written.has_more => {}
+            Until::Crawled => _ = shared.wait(until, writer.rest()),
+            Until::Delivered(_) | Until::Now => return true,
         }
-        if !written.has_more {
-            shared.wait(until, writer.rest());
-        }
+    }
+}
+
+/// Says at the end of the writer, whatever ends it, that there will be no more passes: readers wait for them.
+struct LastPass<'a>(&'a Shared);
+
+impl Drop for LastPass<'_> {
+    fn drop(&mut self) {
+        self.0.change(|stage| stage.is_written = true);
     }
 }
 

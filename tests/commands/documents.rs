@@ -311,4 +311,12 @@ fn a_crawl_feeds_its_sinks_and_goes_on_without_one_that_is_not_there() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && said.contains(problem), "{said}");
     }
+
+    // where the feed cannot be written, nobody waits for it
+    fs::remove_dir_all(dir.join("crawl/feed")).unwrap();
+    fs::write(dir.join("crawl/feed"), "").unwrap();
+    let output = crawler(dir, &["sink", "run", "--config", "crawler.toml", "--only", "table"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("the sinks get nothing more"), "{said}");
+    pages.crawl.run(&["--force"]).expect(0, &["the sinks get nothing more", "finish"]);
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::thread;
 
 use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
@@ -27,6 +28,8 @@ use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::record::layout;
 
+/// Threads that search the segments of an index.
+const THREADS_MAX: usize = 8;
 /// Attempts to open a commit whose files the writer takes away meanwhile.
 const ATTEMPTS: u32 = 20;
 /// Hits that are looked at for near duplicates, for each that is wanted.
@@ -65,7 +68,9 @@ impl Index {
         let home = dirs.root().join(layout::SEARCH);
         let opened = unwinding(&home, || {
             let files = MmapDirectory::open(index_dir(dirs.root()))?;
-            let index = tantivy::Index::open(ReadOnly(files))?;
+            let mut index = tantivy::Index::open(ReadOnly(files))?;
+            // the segments of a large index are searched side by side
+            index.set_multithread_executor(thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX))?;
             index.tokenizers().register(analyzer::NAME, Analyzer);
             let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).doc_store_cache_num_blocks(32);
             Ok((reader.try_into()?, index))
