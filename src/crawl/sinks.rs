@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::CrawlError;
 use super::feed::FeedWriter;
+use super::threads::lower_priority;
 use crate::config::Config;
 use crate::config::reference::resolved;
 use crate::feed::{self, Documents, Subscription, Waiting};
@@ -24,8 +25,6 @@ use crate::text::figures::{brief, counted};
 
 /// Time for which a target that fails is tried when the crawl has ended.
 const GRACE: Duration = Duration::from_secs(60);
-/// The priority of the threads below that of the crawl's.
-const NICE: i32 = 10;
 /// Hosts of which is said that their deletions wait, at most.
 const WAITING_SAID: usize = 10;
 
@@ -233,8 +232,7 @@ impl Sinks {
 
 fn spawn<T: Send + 'static>(name: &str, run: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, CrawlError> {
     let run = move || {
-        // on Linux this is of the thread alone; one that has no right to it goes on as it is
-        let _ = rustix::process::nice(NICE);
+        lower_priority();
         run()
     };
     let failed = |error| CrawlError::Internal(format!("no thread for sinks: {error}"));

@@ -44,6 +44,15 @@ const RENDER_SPARE: usize = 64;
 /// Events that are not the answer to a request: merges, takes, checkpoints, signals.
 const OTHER_EVENTS: usize = 64;
 
+/// Steps by which the priority of threads that nobody waits for is below that of the others.
+const NICENESS: i32 = 10;
+
+/// Lowers the priority of this thread. Where that is not permitted, it has the share of the others.
+pub(in crate::crawl) fn lower_priority() {
+    // on Linux this is of the thread alone
+    let _ = rustix::process::nice(NICENESS);
+}
+
 /// Everything that has to be stopped when a process ends.
 pub(super) struct Threads {
     shared: Arc<Shared>,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
+use super::super::threads;
 use crate::answers::{Problem, SearchFor, Searched};
 use crate::search::{self, Error, Index, Query, Updater};
 
@@ -16,8 +17,6 @@ const BEGIN_MAX: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Versions of URLs that are taken between two looks at whether anybody is still there.
 const VERSIONS_AT_ONCE: u64 = 500;
-/// Lower priority of the thread: a crawl in the same process goes first.
-const NICENESS: i32 = 10;
 
 /// The search of a crawl directory.
 pub(super) struct Searching {
@@ -118,8 +117,7 @@ impl Upkeep {
 
 /// Keeps the index up until nobody has `upkeep` any more.
 fn keep_up(dir: &Path, upkeep: &Weak<Upkeep>) {
-    // where that is not permitted, it has the share of the others
-    let _ = rustix::process::nice(NICENESS);
+    threads::lower_priority();
     let mut updater = None;
     while let Some(upkeep) = upkeep.upgrade() {
         let state = match caught_up(dir, &mut updater) {
