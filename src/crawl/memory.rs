@@ -15,8 +15,10 @@ use crate::disk::{self, Disk};
 use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
 use crate::engine::seeds::reader;
 use crate::engine::{DEPTHS_BYTES_MAX, SESSION_PARAMS_BYTES_MAX, WORKERS_START};
+use crate::feed::{PASS_BYTES, READ_BYTES};
 use crate::fetch::{SMALL_BODY_BYTES, large_bodies};
 use crate::process::{LARGE_FINDINGS, SITEMAP_LINK_BYTES, SMALL_FINDINGS_BYTES};
+use crate::sink::Settings;
 use crate::web::html::BYTES_PER_LINK;
 use crate::web::kind::HOSTS_BYTES_MAX;
 use crate::web::sitemap;
@@ -104,6 +106,7 @@ impl Ceiling {
         parts.extend(network(config, requests));
         parts.extend(processing(config, requests, cores as u64));
         parts.push(part("program and catalog", "", PROGRAM + CATALOG));
+        parts.extend(sinks(config));
         if shards > 1 {
             parts.push(part("links of shards to one another", "crawl.shards", shards * EXCHANGE));
         }
@@ -143,6 +146,14 @@ fn workers_in(config: &Config, memory: u64) -> usize {
 
 fn part(name: &'static str, keys: &'static str, bytes: u64) -> Part {
     Part { name, keys, bytes }
+}
+
+/// Returns the part of the sinks, if there are any: a pass of the feed, and of each a batch, as it is and as it is sent.
+fn sinks(config: &Config) -> Option<Part> {
+    let document = sites::body_max(config) as u64 * COPIES_OF_TEXT;
+    let of_sink = |sink: &Settings| READ_BYTES as u64 + 3 * sink.batch_bytes as u64 + document;
+    let bytes = PASS_BYTES as u64 + document + config.sink.values().map(of_sink).sum::<u64>();
+    (!config.sink.is_empty()).then(|| part("sinks", "sink.NAME.batch_bytes", bytes))
 }
 
 /// Returns the parts of one shard, by its share of the settings.
@@ -240,6 +251,9 @@ mod tests {
         let mut larger = config.clone();
         larger.frontier.memory = Bytes::gib(4);
         assert!(Ceiling::of(&larger, 2).bytes >= ceiling.bytes + (3 << 30));
+        let sink = Config::parse("[sink.s]\nkind = \"sqlite\"\npath = \"x\"", "x").unwrap().sink;
+        let fed = Config { sink, ..config.clone() };
+        assert!(Ceiling::of(&fed, 2).bytes >= ceiling.bytes + (250 << 20));
         let mut slots = config.clone();
         slots.container.slot_memory = Bytes::gib(2);
         assert!(Ceiling::of(&slots, 2).bytes > ceiling.bytes + (1 << 30));

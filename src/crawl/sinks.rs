@@ -4,9 +4,9 @@
 //! answers stored ─► writer: a pass ─► feed ─► a reader for each sink ─► delivery
 //! ```
 //! The writer and the readers are threads of their own, with a lower priority than those of the crawl, and nothing of
-//! the crawl waits for them. A reader has its cursor in the directory of the feed, and one batch in memory. At the end
-//! of a crawl the writer makes a last pass, and the readers deliver all that is left; a target that fails then is tried
-//! for a minute more, and the rest comes with the next run.
+//! the crawl waits for them. A reader has its cursor in the directory of the feed, and one batch in memory. When the
+//! crawl has ended, they end too, and threads of the usual priority make a last pass and deliver all that is left. A
+//! target that fails then is tried for a minute more, and the rest comes with the next run.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,11 +14,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::CrawlError;
-use super::feed::FeedWriter;
+use super::feed::{FeedWriter, Written};
 use super::threads::lower_priority;
 use crate::config::Config;
 use crate::config::reference::resolved;
-use crate::feed::{self, Documents, Subscription, Waiting};
+use crate::feed::{self, Consumer, Documents, Step, Subscription, Waiting};
 use crate::sink::{self, Counters, Delivery, Settings};
 use crate::text::escape::Escaped;
 use crate::text::figures::{brief, counted};
@@ -92,27 +92,25 @@ pub(crate) fn waiting(waiting: &[Waiting]) -> impl Iterator<Item = String> {
     })
 }
 
-/// The end up to which the threads go on.
+/// The part of the crawl that the threads are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Until {
-    /// While the crawl stores answers.
-    Crawled,
-    /// Until all is delivered that is stored now; a target that fails is tried until then.
-    Delivered(Option<Instant>),
-    /// No longer than a batch takes.
-    Now,
+enum Phase {
+    /// The crawl stores answers.
+    Beside,
+    /// The rest is delivered, and what fails is tried until then.
+    Last(Option<Instant>),
+    /// Nothing more is delivered.
+    Over,
+}
+
+#[derive(Debug)]
+struct Stage {
+    phase: Phase,
+    /// Passes after which there may have been changes.
+    passes: u64,
 }
 
 /// The state that the threads share.
-#[derive(Debug)]
-struct Stage {
-    until: Until,
-    /// Passes after which there may have been changes.
-    passes: u64,
-    /// True after the last pass.
-    is_written: bool,
-}
-
 #[derive(Debug)]
 struct Shared {
     dir: PathBuf,
@@ -131,55 +129,62 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits for `time`, or less if `until` is not, or no more, the end of the threads. Returns what is.
-    fn wait(&self, until: Until, time: Duration) -> Until {
-        let holds = |stage: &mut Stage| stage.until == until;
-        self.changed.wait_timeout_while(self.stage(), time, holds).unwrap_or_else(PoisonError::into_inner).0.until
+    /// True until the crawl has ended.
+    fn is_beside(&self) -> bool {
+        self.stage().phase == Phase::Beside
+    }
+
+    /// Waits for `time`, or less if the crawl ends. Says whether it goes on.
+    fn rest(&self, time: Duration) -> bool {
+        let goes_on = |stage: &mut Stage| stage.phase == Phase::Beside;
+        let waited = self.changed.wait_timeout_while(self.stage(), time, goes_on);
+        waited.unwrap_or_else(PoisonError::into_inner).0.phase == Phase::Beside
     }
 
     /// Waits before a delivery is tried again. Says whether it is.
     fn pause(&self, name: &str, wait: Duration, why: &str) -> bool {
         (self.tell)(&again(name, wait, why));
-        let end = Instant::now() + wait;
-        let mut until = self.stage().until;
-        loop {
-            let last = match until {
-                Until::Now => return false,
-                Until::Delivered(last) => last,
-                Until::Crawled => None,
-            };
-            let now = Instant::now();
-            if last.is_some_and(|last| now >= last) {
-                return false;
+        let phase = self.stage().phase;
+        match phase {
+            Phase::Beside => self.rest(wait),
+            Phase::Last(last) if last.is_none_or(|last| Instant::now() + wait <= last) => {
+                thread::sleep(wait);
+                true
             }
-            if now >= end {
-                return true;
-            }
-            until = self.wait(until, last.map_or(end, |last| last.min(end)) - now);
+            Phase::Last(_) | Phase::Over => false,
         }
     }
 
-    /// Waits for passes after the first `seen`. Returns their number, and whether there will be no more; nothing where
-    /// the threads are to end.
-    fn news(&self, seen: u64) -> Option<(u64, bool)> {
-        let has_none = |stage: &mut Stage| stage.passes == seen && !stage.is_written && stage.until != Until::Now;
+    /// Waits for passes after the first `seen`. Returns their number; nothing when the crawl has ended.
+    fn news(&self, seen: u64) -> Option<u64> {
+        let has_none = |stage: &mut Stage| stage.passes == seen && stage.phase == Phase::Beside;
         let stage = self.changed.wait_while(self.stage(), has_none).unwrap_or_else(PoisonError::into_inner);
-        (stage.until != Until::Now).then_some((stage.passes, stage.is_written))
+        (stage.phase == Phase::Beside).then_some(stage.passes)
+    }
+
+    /// Makes a pass.
+    fn write(&self, writer: &mut FeedWriter) -> Result<Written, ()> {
+        let written = writer.write().map_err(|error| (self.tell)(&format!("the sinks get nothing more: {error}")))?;
+        if written.unreadable > 0 {
+            (self.tell)(&unreadable(written.unreadable));
+        }
+        self.change(|stage| stage.passes += u64::from(written.may_have_changed));
+        Ok(written)
     }
 }
 
 /// The sinks of a crawl, which are being fed.
 pub(crate) struct Sinks {
     shared: Arc<Shared>,
-    writer: JoinHandle<bool>,
-    readers: Vec<Reader>,
+    writer: JoinHandle<Result<FeedWriter, ()>>,
+    readers: Vec<Reading>,
 }
 
-/// A sink, and the thread that feeds it.
-struct Reader {
+/// A thread that feeds a sink.
+struct Reading {
     name: String,
     counters: Arc<Counters>,
-    thread: JoinHandle<Result<(), sink::Error>>,
+    thread: JoinHandle<Result<Reader, ()>>,
 }
 
 /// The counters of a sink, to be read by others.
@@ -188,46 +193,69 @@ pub(crate) type SinkCounters = Vec<(String, Arc<Counters>)>;
 impl Sinks {
     /// Feeds `targets` with the documents of the crawl in `dir`, which need not be there yet.
     pub(crate) fn feed(targets: Vec<Target>, dir: &Path, tell: Tell) -> Result<Sinks, CrawlError> {
-        let stage = Mutex::new(Stage { until: Until::Crawled, passes: 0, is_written: false });
+        let stage = Mutex::new(Stage { phase: Phase::Beside, passes: 0 });
         let shared = Arc::new(Shared { dir: dir.to_owned(), stage, changed: Condvar::new(), tell });
         let writes = shared.clone();
-        let writer = spawn("feed", move || write(&writes))?;
-        let readers = targets.into_iter().map(|target| Reader::feed(target, &shared)).collect::<Result<_, _>>()?;
+        let writer = spawn("feed", move || write_beside(&writes))?;
+        let readers = targets.into_iter().map(|target| Reading::begin(target, &shared)).collect::<Result<_, _>>()?;
         Ok(Sinks { shared, writer, readers })
     }
 
     /// The counters of each.
     pub(crate) fn counters(&self) -> SinkCounters {
-        self.readers.iter().map(|reader| (reader.name.clone(), reader.counters.clone())).collect()
+        self.readers.iter().map(|reading| (reading.name.clone(), reading.counters.clone())).collect()
     }
 
     /// True if no sink takes anything any more.
     pub(crate) fn have_failed(&self) -> bool {
-        self.readers.iter().all(|reader| reader.thread.is_finished())
+        self.writer.is_finished() || self.readers.iter().all(|reading| reading.thread.is_finished())
     }
 
     /// Delivers all that is stored now, and ends. A target that fails is tried for a minute more where the crawl waits,
     /// else as often as its settings say. Says whether all has arrived everywhere.
     pub(crate) fn finish(self, crawl_waits: bool) -> bool {
         let last = crawl_waits.then(|| Instant::now() + GRACE);
-        self.end(Until::Delivered(last))
+        let Ended { shared, writer, readers, have_all } = self.end(Phase::Last(last));
+        let Ok(mut writer) = writer else { return false };
+        loop {
+            match shared.write(&mut writer) {
+                Ok(written) if written.has_more => {}
+                Ok(_) => break,
+                Err(()) => return false,
+            }
+        }
+        let shared = &*shared;
+        thread::scope(|scope| {
+            let last = |mut reader: Reader| scope.spawn(move || reader.deliver(shared).is_ok());
+            let threads: Vec<_> = readers.into_iter().map(last).collect();
+            threads.into_iter().fold(have_all, |all, thread| thread.join().unwrap_or(false) && all)
+        })
     }
 
     /// Ends after the batches that are on their way.
     pub(crate) fn stop(self) {
-        self.end(Until::Now);
+        self.end(Phase::Over);
     }
 
-    fn end(self, until: Until) -> bool {
+    /// Ends the threads beside the crawl.
+    fn end(self, phase: Phase) -> Ended {
         let Sinks { shared, writer, readers } = self;
-        shared.change(|stage| stage.until = until);
-        let mut has_all = matches!(writer.join(), Ok(true));
-        for reader in readers {
-            // the reason was told
-            has_all &= matches!(reader.thread.join(), Ok(Ok(())));
-        }
-        has_all
+        shared.change(|stage| stage.phase = phase);
+        let writer = writer.join().unwrap_or(Err(()));
+        let ended: Vec<_> = readers.into_iter().map(|reading| reading.thread.join().unwrap_or(Err(()))).collect();
+        let have_all = ended.iter().all(Result::is_ok);
+        Ended { shared, writer, readers: ended.into_iter().flatten().collect(), have_all }
     }
+}
+
+/// Sinks whose threads beside the crawl have ended. What went wrong was told.
+struct Ended {
+    shared: Arc<Shared>,
+    writer: Result<FeedWriter, ()>,
+    /// Those that took what came so far.
+    readers: Vec<Reader>,
+    /// True if these are all.
+    have_all: bool,
 }
 
 fn spawn<T: Send + 'static>(name: &str, run: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, CrawlError> {
@@ -239,41 +267,16 @@ fn spawn<T: Send + 'static>(name: &str, run: impl FnOnce() -> T + Send + 'static
     thread::Builder::new().name(name.to_owned()).spawn(run).map_err(failed)
 }
 
-/// Keeps the feed up, until all is in it that a crawl has stored at its end. Says whether it could.
-fn write(shared: &Shared) -> bool {
-    let _last = LastPass(shared);
+/// Keeps the feed up until the crawl has ended.
+fn write_beside(shared: &Shared) -> Result<FeedWriter, ()> {
     let mut writer = FeedWriter::new(&shared.dir, None);
-    loop {
-        let until = shared.stage().until;
-        if until == Until::Now {
-            return true;
-        }
-        let written = match writer.write() {
-            Ok(written) => written,
-            Err(error) => {
-                (shared.tell)(&format!("the sinks get nothing more: {error}"));
-                return false;
-            }
-        };
-        if written.unreadable > 0 {
-            (shared.tell)(&unreadable(written.unreadable));
-        }
-        shared.change(|stage| stage.passes += u64::from(written.may_have_changed));
-        match until {
-            _ if written.has_more => {}
-            Until::Crawled => _ = shared.wait(until, writer.rest()),
-            Until::Delivered(_) | Until::Now => return true,
+    while shared.is_beside() {
+        let written = shared.write(&mut writer)?;
+        if !written.has_more {
+            shared.rest(writer.rest());
         }
     }
-}
-
-/// Says at the end of the writer, whatever ends it, that there will be no more passes: readers wait for them.
-struct LastPass<'a>(&'a Shared);
-
-impl Drop for LastPass<'_> {
-    fn drop(&mut self) {
-        self.0.change(|stage| stage.is_written = true);
-    }
+    Ok(writer)
 }
 
 /// The sentence about answers that cannot be read.
@@ -281,51 +284,95 @@ pub(crate) fn unreadable(answers: u64) -> String {
     format!("{} cannot be read, and changed nothing", counted(answers, "answer"))
 }
 
-impl Reader {
-    fn feed(target: Target, shared: &Arc<Shared>) -> Result<Reader, CrawlError> {
-        let (name, shared) = (target.name.clone(), shared.clone());
+impl Reading {
+    fn begin(target: Target, shared: &Arc<Shared>) -> Result<Reading, CrawlError> {
+        let name = target.name.clone();
         let pause = {
             let (name, shared) = (name.clone(), shared.clone());
             move |wait, why: &str| shared.pause(&name, wait, why)
         };
         let delivery = target.delivery(Box::new(pause));
-        let (counters, sink) = (delivery.counters(), name.clone());
-        let run = move || {
-            let fed = read(&shared, delivery, &sink);
-            if let Err(error) = &fed {
-                (shared.tell)(&format!("{}; crawler sink run delivers the rest", Escaped(&error.to_string())));
-            }
-            fed
-        };
-        Ok(Reader { thread: spawn(&format!("sink {name}"), run)?, name, counters })
+        let counters = delivery.counters();
+        let watched = Watched { name: name.clone(), delivery, shared: shared.clone(), phase: Phase::Beside };
+        let reader =
+            Reader { name: name.clone(), subscription: Subscription::new(watched), is_placed: false, hosts_said: 0 };
+        let shared = shared.clone();
+        let thread = spawn(&format!("sink {name}"), move || read_beside(reader, &shared))?;
+        Ok(Reading { name, counters, thread })
     }
 }
 
-/// Delivers what each pass has changed.
-fn read(shared: &Shared, delivery: Delivery, name: &str) -> Result<(), sink::Error> {
-    let (mut subscription, mut is_placed) = (Subscription::new(delivery), false);
-    let (mut seen, mut hosts_said) = (0, 0);
-    while let Some((passes, is_last)) = shared.news(seen) {
-        match Documents::open(&shared.dir) {
-            Err(feed::Error::NoFeed(_)) => {}
-            documents => {
-                let mut documents = documents?;
-                let hosts = documents.waiting();
-                if hosts.len() > hosts_said {
-                    waiting(&hosts).for_each(|sentence| (shared.tell)(&sentence));
-                }
-                hosts_said = hosts.len();
-                if !is_placed {
-                    subscription.keep_in_feed(&shared.dir, name)?;
-                    is_placed = true;
-                }
-                subscription.deliver(&mut documents)?;
-            }
-        }
-        if is_last {
-            break;
-        }
+/// Delivers what each pass has changed, until the crawl has ended.
+fn read_beside(mut reader: Reader, shared: &Shared) -> Result<Reader, ()> {
+    let mut seen = 0;
+    while let Some(passes) = shared.news(seen) {
+        reader.deliver(shared)?;
         seen = passes;
     }
-    Ok(())
+    Ok(reader)
+}
+
+/// A sink, and how far it has got.
+struct Reader {
+    name: String,
+    subscription: Subscription<Watched>,
+    /// True if it has its cursor.
+    is_placed: bool,
+    /// Hosts of which was said that their deletions wait.
+    hosts_said: usize,
+}
+
+impl Reader {
+    /// Delivers what is new. One that the end of the crawl interrupts goes on afterwards.
+    fn deliver(&mut self, shared: &Shared) -> Result<(), ()> {
+        let phase = shared.stage().phase;
+        self.subscription.consumer().phase = phase;
+        match self.deliver_in(shared) {
+            Err(sink::Error::Stopped { .. }) if phase == Phase::Beside => Ok(()),
+            delivered => delivered.map_err(|error| {
+                (shared.tell)(&format!("{}; crawler sink run delivers the rest", Escaped(&error.to_string())));
+            }),
+        }
+    }
+
+    fn deliver_in(&mut self, shared: &Shared) -> Result<(), sink::Error> {
+        let mut documents = match Documents::open(&shared.dir) {
+            Err(feed::Error::NoFeed(_)) => return Ok(()),
+            documents => documents?,
+        };
+        let hosts = documents.waiting();
+        if hosts.len() > self.hosts_said {
+            waiting(&hosts).for_each(|sentence| (shared.tell)(&sentence));
+        }
+        self.hosts_said = hosts.len();
+        if !self.is_placed {
+            self.subscription.keep_in_feed(&shared.dir, &self.name)?;
+            self.is_placed = true;
+        }
+        self.subscription.deliver(&mut documents)
+    }
+}
+
+/// A delivery that ends with the part of the crawl in which it began.
+struct Watched {
+    name: String,
+    delivery: Delivery,
+    shared: Arc<Shared>,
+    phase: Phase,
+}
+
+impl Consumer for Watched {
+    type Error = sink::Error;
+
+    fn take(&mut self, step: Step) -> Result<bool, sink::Error> {
+        if self.shared.stage().phase != self.phase {
+            self.delivery.forget();
+            return Err(sink::Error::Stopped { sink: self.name.clone() });
+        }
+        self.delivery.take(step)
+    }
+
+    fn flush(&mut self) -> Result<(), sink::Error> {
+        self.delivery.flush()
+    }
 }

@@ -230,7 +230,7 @@ fn follower(dir: &Path) -> Child {
 fn a_consumer_has_the_documents_after_kills_of_crawl_and_follower() {
     let seed = fastrand::u64(..);
     let mut random = fastrand::Rng::with_seed(seed);
-    let options = SimOptions { hosts: 20, pages: 6_000, latency: Duration::ZERO, ..SimOptions::default() };
+    let options = SimOptions { hosts: 20, pages: 3_000, latency: Duration::ZERO, ..SimOptions::default() };
     let web = SimWeb::start(options).unwrap();
     let config = format!("{}[crawl]\ncheckpoint_interval = \"1s\"\n{TABLE}", web.config_toml());
     let crawl = Crawl::new(&web.seeds().join("\n"), &config);

@@ -45,5 +45,6 @@ pub use cursor::Cursor;
 pub use documents::{Changes, Documents, Listed, Step, Waiting};
 pub use error::{Error, Result};
 pub use guard::{Allowed, Limits};
+pub use pass::{PASS_BYTES, READ_BYTES};
 pub use rules::Rules;
 pub use updater::{Updated, Updater};

@@ -29,6 +29,10 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Memory of a sorter.
 pub(super) const MEMORY: usize = 32 << 20;
+/// The most memory that a pass takes: its sorters, beside the answer that it reads.
+pub const PASS_BYTES: usize = 6 * MEMORY;
+/// The most memory that a consumer's read takes: its sorter, beside the document that it reads.
+pub const READ_BYTES: usize = MEMORY;
 
 /// The answers of a pass.
 pub(super) struct Answers {

@@ -149,6 +149,11 @@ impl Delivery {
         Ok(self.pending.changes.is_empty())
     }
 
+    /// Forgets the changes that were taken and are not delivered: the caller begins again before them.
+    pub fn forget(&mut self) {
+        self.pending = Pending::default();
+    }
+
     /// Delivers all changes that were taken. They are in the sink, or in the file of dead letters, when this returns.
     pub fn flush(&mut self) -> Result<(), Error> {
         let Pending { number, changes, .. } = mem::take(&mut self.pending);
