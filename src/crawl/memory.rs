@@ -148,7 +148,7 @@ fn part(name: &'static str, keys: &'static str, bytes: u64) -> Part {
     Part { name, keys, bytes }
 }
 
-/// Returns the part of the sinks, if there are any: a pass of the feed, and of each a batch, as it is and as it is sent.
+/// Returns the part of the sinks, if there are any: a pass of the feed, and of each a batch and what is made of it.
 fn sinks(config: &Config) -> Option<Part> {
     let document = sites::body_max(config) as u64 * COPIES_OF_TEXT;
     let of_sink = |sink: &Settings| READ_BYTES as u64 + 3 * sink.batch_bytes as u64 + document;

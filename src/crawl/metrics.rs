@@ -14,11 +14,10 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::CrawlError;
-use super::sinks::SinkCounters;
 use crate::disk::Disk;
 use crate::record::Live;
 use crate::record::layout;
-use crate::report::metrics::{Process, render};
+use crate::report::metrics::{Process, SinkCounters, render};
 use crate::server::{Body, Caller, Limits, Listener, Server, Service, whole};
 
 const LIMITS: Limits = Limits {
@@ -127,8 +126,8 @@ fn answer<B>(request: &Request<B>, figures: &Figures, started: f64) -> Response<
         ("/", _) => respond(StatusCode::OK, PLAIN, "/metrics\n".to_owned()),
         ("/metrics", None) => respond(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "the crawl is being opened\n".to_owned()),
         ("/metrics", Some(live)) => {
-            let sinks = figures.sinks.get().map_or(&[][..], Vec::as_slice);
-            let text = render(&live, &Process::now(started), &figures.node, sinks);
+            let sinks = figures.sinks.get().cloned().unwrap_or_default();
+            let text = render(&live, &Process::now(started), &figures.node, &sinks);
             respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
         _ => respond(StatusCode::NOT_FOUND, PLAIN, "only /metrics exists\n".to_owned()),

@@ -19,6 +19,7 @@ use super::threads::lower_priority;
 use crate::config::Config;
 use crate::config::reference::resolved;
 use crate::feed::{self, Consumer, Documents, Step, Subscription, Waiting};
+use crate::report::metrics::SinkCounters;
 use crate::sink::{self, Counters, Delivery, Settings};
 use crate::text::escape::Escaped;
 use crate::text::figures::{brief, counted};
@@ -186,9 +187,6 @@ struct Reading {
     counters: Arc<Counters>,
     thread: JoinHandle<Result<Reader, ()>>,
 }
-
-/// The counters of a sink, to be read by others.
-pub(crate) type SinkCounters = Vec<(String, Arc<Counters>)>;
 
 impl Sinks {
     /// Feeds `targets` with the documents of the crawl in `dir`, which need not be there yet.

@@ -1,11 +1,10 @@
 //! Families of metrics that are exported, each with its name, its help and its samples.
 
 use std::fs;
-use std::sync::Arc;
 
+use super::sinks::SinkCounters;
 use super::text::{Exposition, Kind};
 use crate::record::{Bottleneck, Doing, Layers, Live, ShardLive, WorkersBound};
-use crate::sink::Counters;
 use Kind::{Counter, Gauge};
 
 /// Figures of this process from the system. `None` where it gives none.
@@ -41,7 +40,7 @@ impl Process {
 }
 
 /// The metrics as text; of a node of a crawl on many machines, with its name. `sinks` are those of this process.
-pub fn render(live: &Live, process: &Process, node: &str, sinks: &[(String, Arc<Counters>)]) -> String {
+pub fn render(live: &Live, process: &Process, node: &str, sinks: &SinkCounters) -> String {
     let mut out = Exposition::default();
     crawl(&mut out, live, node);
     pages(&mut out, live);

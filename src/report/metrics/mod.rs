@@ -11,3 +11,4 @@ mod sinks;
 mod text;
 
 pub use families::{Process, render};
+pub use sinks::SinkCounters;

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use super::text::{Exposition, Kind::Counter};
 use crate::sink::{Count, Counters};
 
+/// The counters of each sink, with its name.
+pub type SinkCounters = Vec<(String, Arc<Counters>)>;
+
 /// The families of sinks.
-pub(super) fn sinks(out: &mut Exposition, sinks: &[(String, Arc<Counters>)]) {
+pub(super) fn sinks(out: &mut Exposition, sinks: &SinkCounters) {
     for count in Count::ALL {
         let (name, help) = family(count);
         out.family(name, Counter, help);
