@@ -75,7 +75,7 @@ use crate::web::seeds::{SeedLines, SeedProblems};
 use cluster::Shipments;
 use director::{Plan, RunSeeds};
 use directory::Directory;
-pub(crate) use feed::{FeedWriter, Written};
+pub(crate) use feed::{FeedReader, FeedWriter, Written};
 pub(crate) use options::copied_config;
 pub use options::key_maker;
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::exit::{Exit, UsageError};
 use super::output::{Output, memory};
-use super::{CrawlFn, run};
+use super::{CrawlFn, GivenDir, run};
 use crate::audit::{Audit, Error, Files, Kind, Options, Summary, Weight};
 use crate::clock::{Clock, SystemClock};
 use crate::text::escape::Escaped;
@@ -49,12 +49,8 @@ Examples:
 Exit codes: 0 done, 1 findings of --fail-on, 2 usage, 3 damage in the archive, 11 the check of external links was \
 stopped, others as those of a crawl.")]
 pub(super) struct AuditArgs {
-    /// Crawl directory
-    #[arg(value_name = "DIR", conflicts_with = "dir")]
-    place: Option<PathBuf>,
-    /// Crawl directory
-    #[arg(long, value_name = "DIR", default_value = "./crawl")]
-    dir: PathBuf,
+    #[command(flatten)]
+    dir: GivenDir,
     /// Directory for the files; it is made if it is not there
     #[arg(long, short, value_name = "DIR", default_value = "./audit")]
     output: PathBuf,
@@ -128,7 +124,7 @@ impl FailOn {
 
 impl AuditArgs {
     pub(super) fn run(&self, crawl: CrawlFn) -> anyhow::Result<Exit> {
-        let dir = self.place.as_deref().unwrap_or(&self.dir);
+        let dir = self.dir.path();
         if self.fail_on.contains(&FailOn::New) && self.compare.is_none() {
             return Err(UsageError::because("--fail-on new: say which audit is the earlier one, with --compare FILE"));
         }

@@ -6,7 +6,6 @@
 mod atom;
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use clap::Args;
 
@@ -69,11 +68,7 @@ impl ChangesArgs {
             return Err(UsageError::because("say since when, such as --since 2026-11-21".to_owned()));
         };
         let archive = self.archive.open(open_archive)?;
-        let (out, warnings) = (&mut BufWriter::new(io::stdout().lock()), &mut io::stderr());
-        match self.feed {
-            Some(Form::Atom) => self.feed(&*archive, since, out, warnings),
-            None => self.print(&*archive, since, out, warnings),
-        }
+        self.print(&*archive, since, &mut BufWriter::new(io::stdout().lock()), &mut io::stderr())
     }
 
     fn print(
@@ -83,41 +78,8 @@ impl ChangesArgs {
         out: &mut dyn Write,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
-        let mut take = |change: Change| compare::print(&change, self.json, out);
-        let exit = self.each(archive, since, warnings, &mut take)?;
-        out.flush()?;
-        Ok(exit)
-    }
-
-    fn feed(
-        &self,
-        archive: &dyn Archive,
-        since: Time,
-        out: &mut dyn Write,
-        warnings: &mut dyn Write,
-    ) -> anyhow::Result<Exit> {
-        let dir: &Path = &self.archive.dir.dir;
-        let mut feed = Feed::default();
-        let mut take = |change| {
-            feed.add(change);
-            Ok(())
-        };
-        let exit = self.each(archive, since, warnings, &mut take)?;
-        let id = Identity::read_copy(&Disk::real(), dir)?.id;
-        feed.write(id, &format!("Changes of {}", dir.display()), &iso_ms(since), out)?;
-        out.flush()?;
-        Ok(exit)
-    }
-
-    /// Gives each change that is wanted to `take`.
-    fn each(
-        &self,
-        archive: &dyn Archive,
-        since: Time,
-        warnings: &mut dyn Write,
-        take: &mut dyn FnMut(Change) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
+        let mut feed = self.feed.map(|Form::Atom| Feed::default());
         // the other filters are asked of the version that is found for the moment in question
         let all = Selection { robots: self.selection.robots, ..Selection::default() };
         all.each(archive, false, &mut damage, warnings, |newest, damage, warnings| {
@@ -125,8 +87,20 @@ impl ChangesArgs {
                 return Ok(());
             }
             let change = self.change(archive, newest, since);
-            compare::wanted(change, |change| self.wants(change), damage, warnings).map_or(Ok(()), &mut *take)
+            let change = compare::wanted(change, |change| self.wants(change), damage, warnings);
+            match (change, &mut feed) {
+                (Some(change), None) => compare::print(&change, self.json, out)?,
+                (Some(change), Some(feed)) => feed.add(change),
+                (None, _) => {}
+            }
+            Ok(())
         })?;
+        if let Some(feed) = feed {
+            let dir = &self.archive.dir.dir;
+            let id = Identity::read_copy(&Disk::real(), dir)?.id;
+            feed.write(id, &format!("Changes of {}", dir.display()), &iso_ms(since), out)?;
+        }
+        out.flush()?;
         damage.or(Exit::Done, warnings)
     }
 

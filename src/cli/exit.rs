@@ -8,6 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::config::ConfigError;
 use crate::crawl::CrawlError;
 use crate::disk;
+use crate::feed;
 use crate::record::Finish;
 use crate::store;
 use crate::text::escape::{Escaped, escaped};
@@ -91,6 +92,16 @@ impl UsageError {
     /// The error as the command line passes it on.
     pub(crate) fn because(problem: impl Into<String>) -> anyhow::Error {
         UsageError(problem.into()).into()
+    }
+}
+
+/// An error of a feed: what the user can write differently is an error of usage.
+pub(crate) fn of_feed(error: feed::Error) -> anyhow::Error {
+    match error {
+        feed::Error::Cursor(_) | feed::Error::OtherFeed | feed::Error::NoFeed(_) => {
+            UsageError::because(error.to_string())
+        }
+        error => error.into(),
     }
 }
 

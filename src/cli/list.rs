@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::archive::{Archive, Damage, Entry};
 use super::columns::{Column, Columns};
 use super::compare::Step;
-use super::exit::{self, Exit, NothingStored, UsageError};
+use super::exit::{self, Exit, NothingStored, of_feed};
 use super::selection::{KindArgs, KindChoice, Selection};
 use super::{ArchiveArg, OpenArchive};
-use crate::feed::{self, Documents};
+use crate::feed::Documents;
 use crate::text::escape::{Escaped, json_line};
 use crate::text::figures::iso_ms;
 use crate::warc::digest;
@@ -123,10 +123,7 @@ impl ListArgs {
     }
 
     fn print_documents(&self, out: &mut dyn Write) -> anyhow::Result<Exit> {
-        let mut documents = Documents::open(&self.archive.dir.dir).map_err(|error| match error {
-            feed::Error::NoFeed(_) => UsageError::because(error.to_string()),
-            error => error.into(),
-        })?;
+        let mut documents = Documents::open(&self.archive.dir.dir).map_err(of_feed)?;
         documents.each(|document| -> anyhow::Result<()> {
             let text = if self.json { json_line(&document)? } else { Escaped(&document.url).to_string() };
             Ok(writeln!(out, "{text}")?)

@@ -71,7 +71,7 @@ use run::CrawlArgs;
 
 use crate::crawl::cluster::StoredCrawl;
 use crate::crawl::{CrawlError, CrawlRequest};
-use crate::disk::Disk;
+use crate::disk::{DirectoryLock, Disk};
 use crate::documents::child;
 use crate::report::closing::shell_word;
 use crate::ship::Reads;
@@ -181,6 +181,50 @@ struct DirArg {
     /// Crawl directory
     #[arg(long, value_name = "DIR", default_value = "./crawl")]
     dir: PathBuf,
+}
+
+/// The same, which may also be said without the name of the option.
+#[derive(Debug, Args)]
+struct GivenDir {
+    /// Crawl directory, the same as --dir
+    #[arg(value_name = "DIR", conflicts_with = "dir")]
+    of: Option<PathBuf>,
+    #[command(flatten)]
+    option: DirArg,
+}
+
+impl GivenDir {
+    fn path(&self) -> &Path {
+        self.of.as_ref().unwrap_or(&self.option.dir)
+    }
+}
+
+/// The time for which a subcommand follows a crawl: until it ends, unless it is said otherwise.
+#[derive(Debug, Args)]
+struct Lasting {
+    /// End at what is there now
+    #[arg(long)]
+    once: bool,
+    /// Never end: wait for the crawl to begin, and to be run again
+    #[arg(long, conflicts_with = "once")]
+    forever: bool,
+}
+
+impl Lasting {
+    /// Refuses a directory in which there is no crawl, unless one is waited for.
+    fn require_crawl(&self, dir: &Path) -> anyhow::Result<()> {
+        if self.forever { Ok(()) } else { run::require_crawl(dir) }
+    }
+
+    /// True if more may come of the crawl in `dir` that is followed.
+    fn goes_on(&self, dir: &Path) -> bool {
+        !self.once && (self.forever || DirectoryLock::is_held_or_listed(dir))
+    }
+}
+
+/// Says something on standard error.
+fn tell(sentence: &str) {
+    let _ = writeln!(io::stderr(), "crawler: {sentence}");
 }
 
 /// The crawl whose archive a subcommand reads.

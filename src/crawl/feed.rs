@@ -11,8 +11,10 @@ use crate::config::Config;
 use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::engine::seeds::reader;
-use crate::feed::{self, Limits, Rules, Updater};
+use crate::feed::{self, Documents, Limits, Rules, Updater};
 use crate::fingerprint::mix;
+use crate::text::escape::Escaped;
+use crate::text::figures::counted;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::site::SiteIndex;
@@ -80,6 +82,11 @@ impl Rules for CrawlRules {
     }
 }
 
+/// Says something to the operator.
+pub(crate) type Tell = fn(&str);
+
+/// Hosts of which is told at once that their deletions wait.
+const WAITING_TOLD: usize = 10;
 /// Time between two looks at a crawl for more.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// A pass is followed by this many times its own time without one: it reads and writes all URLs of the feed.
@@ -93,6 +100,7 @@ pub(crate) struct FeedWriter {
     updater: Option<Updater>,
     /// Time of the last pass.
     pass: Duration,
+    tell: Tell,
 }
 
 /// The result of a step of the writer.
@@ -103,32 +111,30 @@ pub(crate) struct Written {
     pub may_have_changed: bool,
     /// True if there is more to read.
     pub has_more: bool,
-    /// Answers that cannot be read, and changed nothing.
-    pub unreadable: u64,
 }
 
 impl FeedWriter {
     /// A writer for the crawl in `dir`, which need not be there yet.
-    pub(crate) fn new(dir: &Path, share: Option<f64>) -> FeedWriter {
-        FeedWriter { dir: dir.to_owned(), share, updater: None, pass: Duration::ZERO }
+    pub(crate) fn new(dir: &Path, share: Option<f64>, tell: Tell) -> FeedWriter {
+        FeedWriter { dir: dir.to_owned(), share, updater: None, pass: Duration::ZERO, tell }
     }
 
-    /// Makes a pass over what the crawl has stored since the last one.
+    /// Makes a pass over what the crawl has stored since the last one. Tells of answers that cannot be read.
     pub(crate) fn write(&mut self) -> Result<Written, FeedError> {
-        let mut written = Written { may_have_changed: true, has_more: false, unreadable: 0 };
         let is_first = self.updater.is_none();
         if is_first {
             self.updater = self.open()?;
         }
-        let Some(updater) = &mut self.updater else { return Ok(written) };
+        let Some(updater) = &mut self.updater else { return Ok(Written { may_have_changed: true, has_more: false }) };
         let begin = Instant::now();
         let updated = updater.update(&CrawlRules::read(&self.dir)?, SystemClock::new().now())?;
         self.pass = begin.elapsed();
-        written.may_have_changed = is_first || updated.is_some();
-        if let Some(updated) = updated {
-            (written.has_more, written.unreadable) = (updated.has_more, updated.unreadable);
+        let may_have_changed = is_first || updated.is_some();
+        let updated = updated.unwrap_or_default();
+        if updated.unreadable > 0 {
+            (self.tell)(&format!("{} cannot be read, and changed nothing", counted(updated.unreadable, "answer")));
         }
-        Ok(written)
+        Ok(Written { may_have_changed, has_more: updated.has_more })
     }
 
     /// Opens the feed, unless nothing is stored yet or another process writes it.
@@ -144,6 +150,40 @@ impl FeedWriter {
     /// The time to the next pass.
     pub(crate) fn rest(&self) -> Duration {
         LOOK_EVERY.max(self.pass * REST)
+    }
+}
+
+/// A reader of a crawl's feed, which need not be there yet.
+pub(crate) struct FeedReader {
+    dir: PathBuf,
+    tell: Tell,
+    /// Hosts of which was told that their deletions wait.
+    hosts_told: usize,
+}
+
+impl FeedReader {
+    /// A reader for the crawl in `dir`.
+    pub(crate) fn new(dir: &Path, tell: Tell) -> FeedReader {
+        FeedReader { dir: dir.to_owned(), tell, hosts_told: 0 }
+    }
+
+    /// The documents as of the last pass; nothing before the first. Tells which deletions wait, when they are those of
+    /// more hosts than before.
+    pub(crate) fn documents(&mut self) -> feed::Result<Option<Documents>> {
+        let documents = match Documents::open(&self.dir) {
+            Err(feed::Error::NoFeed(_)) => return Ok(None),
+            documents => documents?,
+        };
+        let hosts = documents.waiting();
+        for host in hosts.iter().take(WAITING_TOLD).filter(|_| hosts.len() > self.hosts_told) {
+            let (deletions, host) = (counted(host.deletions, "document"), Escaped(&host.host));
+            (self.tell)(&format!(
+                "{deletions} of {host} would go, which is more than a day's share: nothing of it is deleted. If that \
+                 is right: crawler follow --documents --allow-deletions {host}"
+            ));
+        }
+        self.hosts_told = hosts.len();
+        Ok(Some(documents))
     }
 }
 

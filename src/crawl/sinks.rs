@@ -14,23 +14,18 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::CrawlError;
-use super::feed::{FeedWriter, Written};
+use super::feed::{FeedReader, FeedWriter, Tell, Written};
 use super::threads::lower_priority;
 use crate::config::Config;
 use crate::config::reference::resolved;
-use crate::feed::{self, Consumer, Documents, Step, Subscription, Waiting};
+use crate::feed::{Consumer, Step, Subscription};
 use crate::report::metrics::SinkCounters;
 use crate::sink::{self, Counters, Delivery, Settings};
 use crate::text::escape::Escaped;
-use crate::text::figures::{brief, counted};
+use crate::text::figures::brief;
 
 /// Time for which a target that fails is tried when the crawl has ended.
 const GRACE: Duration = Duration::from_secs(60);
-/// Hosts of which is said that their deletions wait, at most.
-const WAITING_SAID: usize = 10;
-
-/// Says something to the operator.
-pub(crate) type Tell = fn(&str);
 
 /// A sink that the configuration names.
 pub(crate) struct Target {
@@ -79,18 +74,6 @@ impl Target {
 /// The sentence about a failure after which a sink is tried again.
 pub(crate) fn again(name: &str, wait: Duration, why: &str) -> String {
     format!("sink {name}: not delivered, tried again in {}: {}", brief(wait), Escaped(why))
-}
-
-/// A sentence for each host whose deletions wait.
-pub(crate) fn waiting(waiting: &[Waiting]) -> impl Iterator<Item = String> {
-    waiting.iter().take(WAITING_SAID).map(|host| {
-        let deletions = counted(host.deletions, "document");
-        format!(
-            "{deletions} of {host} would go, which is more than a day's share: nothing of it is deleted. If that is \
-             right: crawler follow --documents --allow-deletions {host}",
-            host = Escaped(&host.host)
-        )
-    })
 }
 
 /// The part of the crawl that the threads are in.
@@ -166,9 +149,6 @@ impl Shared {
     /// Makes a pass.
     fn write(&self, writer: &mut FeedWriter) -> Result<Written, ()> {
         let written = writer.write().map_err(|error| (self.tell)(&format!("the sinks get nothing more: {error}")))?;
-        if written.unreadable > 0 {
-            (self.tell)(&unreadable(written.unreadable));
-        }
         self.change(|stage| stage.passes += u64::from(written.may_have_changed));
         Ok(written)
     }
@@ -267,7 +247,7 @@ fn spawn<T: Send + 'static>(name: &str, run: impl FnOnce() -> T + Send + 'static
 
 /// Keeps the feed up until the crawl has ended.
 fn write_beside(shared: &Shared) -> Result<FeedWriter, ()> {
-    let mut writer = FeedWriter::new(&shared.dir, None);
+    let mut writer = FeedWriter::new(&shared.dir, None, shared.tell);
     while shared.is_beside() {
         let written = shared.write(&mut writer)?;
         if !written.has_more {
@@ -275,11 +255,6 @@ fn write_beside(shared: &Shared) -> Result<FeedWriter, ()> {
         }
     }
     Ok(writer)
-}
-
-/// The sentence about answers that cannot be read.
-pub(crate) fn unreadable(answers: u64) -> String {
-    format!("{} cannot be read, and changed nothing", counted(answers, "answer"))
 }
 
 impl Reading {
@@ -291,9 +266,13 @@ impl Reading {
         };
         let delivery = target.delivery(Box::new(pause));
         let counters = delivery.counters();
-        let watched = Watched { name: name.clone(), delivery, shared: shared.clone(), phase: Phase::Beside };
-        let reader =
-            Reader { name: name.clone(), subscription: Subscription::new(watched), is_placed: false, hosts_said: 0 };
+        let watched = Watched { delivery, shared: shared.clone(), phase: Phase::Beside };
+        let reader = Reader {
+            name: name.clone(),
+            feed: FeedReader::new(&shared.dir, shared.tell),
+            subscription: Subscription::new(watched),
+            is_placed: false,
+        };
         let shared = shared.clone();
         let thread = spawn(&format!("sink {name}"), move || read_beside(reader, &shared))?;
         Ok(Reading { name, counters, thread })
@@ -313,11 +292,10 @@ fn read_beside(mut reader: Reader, shared: &Shared) -> Result<Reader, ()> {
 /// A sink, and how far it has got.
 struct Reader {
     name: String,
+    feed: FeedReader,
     subscription: Subscription<Watched>,
     /// True if it has its cursor.
     is_placed: bool,
-    /// Hosts of which was said that their deletions wait.
-    hosts_said: usize,
 }
 
 impl Reader {
@@ -334,15 +312,7 @@ impl Reader {
     }
 
     fn deliver_in(&mut self, shared: &Shared) -> Result<(), sink::Error> {
-        let mut documents = match Documents::open(&shared.dir) {
-            Err(feed::Error::NoFeed(_)) => return Ok(()),
-            documents => documents?,
-        };
-        let hosts = documents.waiting();
-        if hosts.len() > self.hosts_said {
-            waiting(&hosts).for_each(|sentence| (shared.tell)(&sentence));
-        }
-        self.hosts_said = hosts.len();
+        let Some(mut documents) = self.feed.documents()? else { return Ok(()) };
         if !self.is_placed {
             self.subscription.keep_in_feed(&shared.dir, &self.name)?;
             self.is_placed = true;
@@ -353,7 +323,6 @@ impl Reader {
 
 /// A delivery that ends with the part of the crawl in which it began.
 struct Watched {
-    name: String,
     delivery: Delivery,
     shared: Arc<Shared>,
     phase: Phase,
@@ -364,8 +333,7 @@ impl Consumer for Watched {
 
     fn take(&mut self, step: Step) -> Result<bool, sink::Error> {
         if self.shared.stage().phase != self.phase {
-            self.delivery.forget();
-            return Err(sink::Error::Stopped { sink: self.name.clone() });
+            return Err(self.delivery.stop());
         }
         self.delivery.take(step)
     }

@@ -1,20 +1,18 @@
 //! `crawler follow --documents`: documents as a stream of upserts and deletions.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
 use clap::Args;
 
-use super::super::exit::{Exit, UsageError};
+use super::super::exit::{Exit, of_feed};
+use super::super::tell;
 use super::batch::Batch;
 use super::target::Target;
 use super::{BATCH_BYTES, FollowArgs, LOOK_EVERY};
-use crate::crawl::sinks::{unreadable, waiting};
-use crate::crawl::{FeedWriter, Written};
-use crate::disk::DirectoryLock;
-use crate::feed::{Allowed, Consumer, Documents, Error, Step, Subscription, Updater};
+use crate::crawl::{FeedReader, FeedWriter, Written};
+use crate::feed::{Allowed, Consumer, Step, Subscription, Updater};
 use crate::text::escape::json_line;
 
 /// The word for all hosts.
@@ -46,7 +44,7 @@ impl DocumentsArgs {
         let of = |host: &String| if host == ALL { Allowed::All } else { Allowed::Host(host.clone()) };
         let allowed: Vec<_> = self.allow_deletions.iter().map(of).collect();
         if !allowed.is_empty() {
-            Updater::allow(dir, &allowed).map_err(usage)?;
+            Updater::allow(dir, &allowed).map_err(of_feed)?;
         }
         Ok(())
     }
@@ -83,26 +81,24 @@ impl Consumer for Out {
 }
 
 /// A feed that is followed.
-pub(super) struct Run<'a> {
-    args: &'a FollowArgs,
+pub(super) struct Run {
     writer: FeedWriter,
+    reader: FeedReader,
     subscription: Subscription<Out>,
-    /// Hosts of which was said that their deletions wait.
-    hosts_said: usize,
 }
 
-impl Run<'_> {
+impl Run {
     /// Follows the documents of the crawl in `dir`, until it ends.
     pub(super) fn follow(args: &FollowArgs) -> anyhow::Result<Exit> {
         let target = args.target()?;
         let lines_max = args.batch_lines(&target);
         let mut subscription = Subscription::new(Out { target, batch: Batch::default(), lines_max });
-        args.cursor.clone().map_or(Ok(()), |file| subscription.keep_in(file)).map_err(usage)?;
+        args.cursor.clone().map_or(Ok(()), |file| subscription.keep_in(file)).map_err(of_feed)?;
         args.documents.allow(args.dir())?;
-        let writer = FeedWriter::new(args.dir(), args.documents.deletions_max);
-        let mut run = Run { args, writer, subscription, hosts_said: 0 };
+        let writer = FeedWriter::new(args.dir(), args.documents.deletions_max, tell);
+        let mut run = Run { writer, reader: FeedReader::new(args.dir(), tell), subscription };
         loop {
-            let goes_on = || !args.once && (args.forever || DirectoryLock::is_held_or_listed(args.dir()));
+            let goes_on = || args.lasting.goes_on(args.dir());
             let is_last = !goes_on();
             let has_more = run.step()?;
             if is_last && !has_more {
@@ -117,36 +113,13 @@ impl Run<'_> {
 
     /// Makes a pass, and delivers what it has changed. Says whether there is more to read.
     fn step(&mut self) -> anyhow::Result<bool> {
-        let Written { may_have_changed, has_more, unreadable: answers } = self.writer.write()?;
-        if answers > 0 {
-            let _ = writeln!(io::stderr(), "crawler: {}", unreadable(answers));
-        }
-        if may_have_changed {
-            self.deliver()?;
+        let Written { may_have_changed, has_more } = self.writer.write()?;
+        if may_have_changed && let Some(mut documents) = self.reader.documents()? {
+            self.subscription.deliver(&mut documents).map_err(|error| match error.downcast() {
+                Ok(error) => of_feed(error),
+                Err(error) => error,
+            })?;
         }
         Ok(has_more)
-    }
-
-    fn deliver(&mut self) -> anyhow::Result<()> {
-        let mut documents = match Documents::open(self.args.dir()) {
-            Err(Error::NoFeed(_)) => return Ok(()),
-            documents => documents?,
-        };
-        let hosts = documents.waiting();
-        if hosts.len() > self.hosts_said {
-            waiting(&hosts).for_each(|sentence| _ = writeln!(io::stderr(), "crawler: {sentence}"));
-        }
-        self.hosts_said = hosts.len();
-        self.subscription.deliver(&mut documents).map_err(|error| match error.downcast() {
-            Ok(error) => usage(error),
-            Err(error) => error,
-        })
-    }
-}
-
-fn usage(error: Error) -> anyhow::Error {
-    match error {
-        Error::Cursor(_) | Error::OtherFeed | Error::NoFeed(_) => UsageError::because(error.to_string()),
-        error => error.into(),
     }
 }

@@ -18,20 +18,18 @@ mod target;
 mod webhook;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::DirArg;
 use super::archive::Damage;
 use super::exit::{Exit, UsageError};
 use super::preferences::StatementFilter;
 use super::selection::{KindArgs, KindChoice, Selection};
-use super::{parts, run};
+use super::{GivenDir, Lasting, parts};
 use crate::archive::{Cursor, Error, Follower, Page};
-use crate::disk;
 use crate::text::escape::Escaped;
 use crate::web::secret::SecretAddress;
 use batch::Batch;
@@ -41,7 +39,7 @@ use line::{Field, Lines};
 use target::Target;
 
 /// Time between two looks at a crawl for more.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+pub(in crate::cli) const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Lines of a batch, unless it is said.
 const BATCH_LINES: usize = 1_000;
 /// A batch is full beyond this many bytes.
@@ -78,11 +76,8 @@ Examples:
   crawler follow --cursor c --exec './index {}'
   crawler follow --webhook https://example.com/pages --secret-file key")]
 pub(super) struct FollowArgs {
-    /// Crawl directory, the same as --dir
-    #[arg(value_name = "DIR", conflicts_with = "dir")]
-    of: Option<PathBuf>,
     #[command(flatten)]
-    dir: DirArg,
+    dir: GivenDir,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -102,12 +97,8 @@ pub(super) struct FollowArgs {
     /// Write bodies to files below this directory, named by their digests, and have body_path in lines
     #[arg(long, value_name = "DIR")]
     bodies: Option<PathBuf>,
-    /// End at what is there now
-    #[arg(long)]
-    once: bool,
-    /// Never end: wait for the crawl to begin, and to be run again
-    #[arg(long, conflicts_with = "once")]
-    forever: bool,
+    #[command(flatten)]
+    lasting: Lasting,
     /// Program that reads the lines
     #[arg(long, value_name = "CMD", conflicts_with = "webhook")]
     exec: Option<String>,
@@ -156,17 +147,13 @@ impl FollowArgs {
 
     fn follow(&self) -> anyhow::Result<Exit> {
         if self.documents.documents {
-            if !self.forever {
-                run::require_crawl(self.dir())?;
-            }
+            self.lasting.require_crawl(self.dir())?;
             return documents::Run::follow(self);
         }
         let bodies = self.bodies.as_deref().map(Bodies::new).transpose()?;
         let lines = Lines::new(&self.fields, bodies)?;
         let target = self.target()?;
-        if !self.forever {
-            run::require_crawl(self.dir())?;
-        }
+        self.lasting.require_crawl(self.dir())?;
         let Some(follower) = self.open()? else { return Ok(Exit::Done) };
         let selection = self.kind.narrow(&self.selection, KindChoice::Unjudged);
         let (statements, damage) = (selection.statements(), Damage::default());
@@ -184,8 +171,8 @@ impl FollowArgs {
         run.follow()
     }
 
-    fn dir(&self) -> &PathBuf {
-        self.of.as_ref().unwrap_or(&self.dir.dir)
+    fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     fn target(&self) -> anyhow::Result<Target> {
@@ -205,7 +192,7 @@ impl FollowArgs {
             (None, From::Behind(cursor)) => (cursor.clone(), false),
         };
         loop {
-            let running = disk::DirectoryLock::is_held_or_listed(self.dir());
+            let goes_on = self.lasting.goes_on(self.dir());
             match Follower::open(self.dir(), &cursor) {
                 Ok(mut follower) => {
                     if to_end {
@@ -213,7 +200,7 @@ impl FollowArgs {
                     }
                     return Ok(Some(follower));
                 }
-                Err(Error::NothingStored(_)) if self.forever || running && !self.once => thread::sleep(LOOK_EVERY),
+                Err(Error::NothingStored(_)) if goes_on => thread::sleep(LOOK_EVERY),
                 Err(Error::NothingStored(_)) => return Ok(None),
                 Err(error) => return Err(error.into()),
             }
@@ -243,7 +230,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn follow(mut self) -> anyhow::Result<Exit> {
         loop {
-            let goes_on = !self.args.once && (self.args.forever || self.follower.is_running());
+            let goes_on = self.args.lasting.goes_on(self.args.dir());
             self.deliver_all()?;
             if !goes_on {
                 return self.damage.or(Exit::Done, &mut io::stderr());

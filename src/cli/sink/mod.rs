@@ -2,25 +2,19 @@
 
 mod verify;
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::DirArg;
-use super::exit::{Exit, UsageError};
-use super::run;
+use super::exit::{Exit, UsageError, of_feed};
+use super::follow::LOOK_EVERY;
+use super::{GivenDir, Lasting, run, tell};
 use crate::config::Config;
 use crate::crawl::FeedWriter;
 use crate::crawl::sinks::{self, Sinks, Target};
-use crate::disk::DirectoryLock;
-use crate::feed::{self, Documents, Subscription};
+use crate::feed::{Documents, Subscription};
 use crate::sink::Delivery;
-
-/// Time between two looks at the crawl.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -55,21 +49,14 @@ enum SinkCommand {
 struct RunArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// End at what is there now
-    #[arg(long)]
-    once: bool,
-    /// Never end: wait for the crawl to begin, and to be run again
-    #[arg(long, conflicts_with = "once")]
-    forever: bool,
+    #[command(flatten)]
+    lasting: Lasting,
 }
 
 #[derive(Debug, Args)]
 struct TargetArgs {
-    /// Crawl directory, the same as --dir
-    #[arg(value_name = "DIR", conflicts_with = "dir")]
-    of: Option<PathBuf>,
     #[command(flatten)]
-    dir: DirArg,
+    dir: GivenDir,
     /// Settings with [sink.NAME] tables
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
@@ -79,10 +66,6 @@ struct TargetArgs {
 }
 
 impl TargetArgs {
-    fn dir(&self) -> &Path {
-        self.of.as_ref().unwrap_or(&self.dir.dir)
-    }
-
     fn open(&self) -> anyhow::Result<Vec<Target>> {
         let targets = sinks::open(&Config::load(Some(&self.config))?, &self.only)?;
         if targets.is_empty() {
@@ -104,34 +87,27 @@ impl SinkArgs {
 
 impl RunArgs {
     fn run(&self) -> anyhow::Result<Exit> {
-        let dir = self.target.dir();
-        if !self.forever {
-            run::require_crawl(dir)?;
-        }
+        let dir = self.target.dir.path();
+        self.lasting.require_crawl(dir)?;
         let sinks = Sinks::feed(self.target.open()?, dir, tell)?;
-        let goes_on = || !self.once && (self.forever || DirectoryLock::is_held_or_listed(dir));
-        while goes_on() && !sinks.have_failed() {
+        while self.lasting.goes_on(dir) && !sinks.have_failed() {
             thread::sleep(LOOK_EVERY);
         }
         Ok(if sinks.finish(false) { Exit::Done } else { Exit::Internal })
     }
 }
 
-fn tell(sentence: &str) {
-    let _ = writeln!(io::stderr(), "crawler: {sentence}");
-}
-
 /// Delivers what is new, then prints what differs; delivers that, too, if it `repairs`.
 fn compare(args: &TargetArgs, repairs: bool) -> anyhow::Result<Exit> {
-    let dir = args.dir();
+    let dir = args.dir.path();
     run::require_crawl(dir)?;
     let targets = args.open()?;
-    let mut writer = FeedWriter::new(dir, None);
+    let mut writer = FeedWriter::new(dir, None, tell);
     while writer.write()?.has_more {}
     let mut exit = Exit::Done;
     for target in targets {
         let name = target.name.clone();
-        let mut documents = Documents::open(dir).map_err(usage)?;
+        let mut documents = Documents::open(dir).map_err(of_feed)?;
         let mut subscription = Subscription::new(delivery(target));
         subscription.keep_in_feed(dir, &name)?;
         subscription.deliver(&mut documents)?;
@@ -150,11 +126,4 @@ fn delivery(target: Target) -> Delivery {
         thread::sleep(wait);
         true
     }))
-}
-
-fn usage(error: feed::Error) -> anyhow::Error {
-    match error {
-        feed::Error::NoFeed(_) => UsageError::because(error.to_string()),
-        error => error.into(),
-    }
 }

@@ -6,8 +6,7 @@ use super::cursor::Cursor;
 use super::documents::{Documents, Step};
 use super::error::{Error, Result};
 use super::home::Home;
-use crate::dirs::CrawlDirs;
-use crate::disk::{DirectoryLock, Disk};
+use crate::disk::DirectoryLock;
 
 /// The name of the file with the cursor of a sink.
 const CURSOR: &str = "cursor";
@@ -51,11 +50,11 @@ impl<C: Consumer> Subscription<C> {
     /// # Errors
     /// If another process delivers to this sink, too.
     pub fn keep_in_feed(&mut self, dir: &Path, sink: &str) -> Result<()> {
-        let disk = Disk::real();
-        let home = Home::of(&disk, CrawlDirs::around(&disk, dir)?.root()).of_sink(sink);
-        disk.create_dir_all(&home)?;
-        self._lock = Some(DirectoryLock::acquire(&home)?);
-        self.keep_in(home.join(CURSOR))
+        let home = Home::around(dir)?;
+        let of_sink = home.of_sink(sink);
+        home.disk().create_dir_all(&of_sink)?;
+        self._lock = Some(DirectoryLock::acquire(&of_sink)?);
+        self.keep_in(of_sink.join(CURSOR))
     }
 
     /// The consumer.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Error, Result};
 use super::guard::{Allowed, Days};
+use crate::dirs::CrawlDirs;
 use crate::disk::{self, Disk};
 use crate::record::layout;
 
@@ -55,6 +56,12 @@ impl Home {
     /// That of the crawl in `root`.
     pub fn of(disk: &Disk, root: &Path) -> Home {
         Home { dir: root.join(layout::FEED), disk: disk.clone() }
+    }
+
+    /// That of the crawl around `dir`.
+    pub fn around(dir: &Path) -> Result<Home> {
+        let disk = Disk::real();
+        Ok(Home::of(&disk, CrawlDirs::around(&disk, dir)?.root()))
     }
 
     pub fn dir(&self) -> &Path {

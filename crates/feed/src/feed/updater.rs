@@ -78,8 +78,7 @@ impl Updater {
     /// # Errors
     /// If there is no feed, or its directory cannot be written.
     pub fn allow(dir: &Path, allowed: &[Allowed]) -> Result<()> {
-        let disk = Disk::real();
-        let home = Home::of(&disk, CrawlDirs::around(&disk, dir)?.root());
+        let home = Home::around(dir)?;
         home.require_head()?;
         allowed.iter().try_for_each(|allowed| home.allow(allowed))
     }

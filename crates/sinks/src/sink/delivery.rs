@@ -149,9 +149,10 @@ impl Delivery {
         Ok(self.pending.changes.is_empty())
     }
 
-    /// Forgets the changes that were taken and are not delivered: the caller begins again before them.
-    pub fn forget(&mut self) {
+    /// Stops before the changes that were taken and are not delivered: the caller begins again before them.
+    pub fn stop(&mut self) -> Error {
         self.pending = Pending::default();
+        Error::Stopped { sink: self.name.clone() }
     }
 
     /// Delivers all changes that were taken. They are in the sink, or in the file of dead letters, when this returns.
