@@ -12,6 +12,9 @@ use crate::{Test, ends, options, processes};
 
 const URL: &str = "https://site.example/";
 
+/// Its answer never comes, so that a page that asks for it is never quiet.
+const NEVER: &str = "https://site.example/never";
+
 /// Options that give a page a few seconds.
 fn short() -> RenderOptions {
     RenderOptions { deadline: Duration::from_secs(4), ..options() }
@@ -19,7 +22,7 @@ fn short() -> RenderOptions {
 
 /// Renders one page, checks that the next one is as it should be, and returns what became of the first.
 async fn tried(test: &Test, page: &str, options: &RenderOptions) -> Result<Rendered, RenderFailure> {
-    let web = Web::of(&[(URL, Answer::html(page))]);
+    let web = Web::of(&[(URL, Answer::html(page)), (NEVER, Answer::Never)]);
     let begin = Instant::now();
     let result = test.render(&web, URL, options).await;
     let most = options.deadline + Duration::from_secs(40);
@@ -62,8 +65,8 @@ async fn a_script_without_end_is_ended_and_what_was_there_is_taken() {
 async fn a_page_that_takes_memory_without_end_is_killed() {
     let Some(test) = Test::start().await else { return };
     let options = RenderOptions { memory_max: 300 << 20, ..options() };
-    let page = "<script>a = []; setInterval(() => a.push(new Uint8Array(16 << 20).fill(1)), 20);\
-                setInterval(() => fetch('/poll'), 50)</script>";
+    let page =
+        "<img src=/never><script>a = []; setInterval(() => a.push(new Uint8Array(16 << 20).fill(1)), 20)</script>";
     assert_eq!(tried(&test, page, &options).await.unwrap_err(), RenderFailure::Memory);
     let page = "<script>a = []; while (true) a.push(new Uint8Array(1 << 20).fill(1))</script>";
     assert_eq!(tried(&test, page, &options).await.unwrap_err(), RenderFailure::Memory);
@@ -71,8 +74,8 @@ async fn a_page_that_takes_memory_without_end_is_killed() {
     let failure = tried(&test, page, &options).await.unwrap_err();
     assert_eq!(failure, RenderFailure::Memory);
     // blobs are kept in another process than the page's
-    let page = "<script>a = []; setInterval(() => a.push(new Blob([new Uint8Array(16 << 20).fill(1)])), 20);\
-                setInterval(() => fetch('/poll'), 50)</script>";
+    let page = "<img src=/never><script>a = [];\
+                setInterval(() => a.push(new Blob([new Uint8Array(16 << 20).fill(1)])), 20)</script>";
     assert_eq!(tried(&test, page, &options).await.unwrap_err(), RenderFailure::Memory);
     // in a frame of another site, which has its own process
     let frame = "<script>a = []; setInterval(() => a.push(new Uint8Array(16 << 20).fill(1)), 20)</script>";
