@@ -47,6 +47,7 @@
 //! | [`checkpoint`] | the files of checkpoints: whose crawl it is, what they name, the newest one | `contract` |
 //! | [`contract`] | jobs and replies between the engine and those that make its requests | `contract` |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count | `contract` |
+//! | `database` | small databases of key and value, by sled | |
 //! | `dirs` | the directories of a crawl, one for each shard, and the archives in them | `archive` |
 //! | [`archive`] | what a crawl has stored, for other programs: pages by URL, in order, as they come | `archive` |
 //! | `search` | a full text index of what a crawl has stored, and questions to it | `search` |
@@ -63,7 +64,9 @@
 //! | [`documents`] | PDFs and the like as pages, made by processes that can do nothing else | `documents` |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result | `simweb` |
 //! | `sink` | search engines and databases that get the changes of documents; the client of webhooks | `sinks` |
+//! | `fields` | what is taken of a page by selectors, expressions, facts; its values | |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
+//! | `watch` | people are told that a value of a page has changed: by mail, in chats | |
 //! | `report` | display, closing statistics, metrics | |
 //! | `answers` | questions to an archive by programs: the API, its OpenAPI document, tools for models | |
 //! | `serve` | a replay over HTTP: who may ask, requests as questions | |
@@ -114,7 +117,10 @@ pub mod cli;
 pub mod config;
 mod console;
 pub mod crawl;
+mod database;
+mod fields;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod report;
 mod serve;
+mod watch;

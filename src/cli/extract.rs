@@ -8,7 +8,6 @@
 mod compare;
 mod fields;
 mod row;
-mod typed;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -25,13 +24,13 @@ use super::ordered::{Named, Ordered};
 use super::selection::{KindArgs, KindChoice, Selection};
 use super::tables::{self, TableArgs};
 use super::{ArchiveArg, OpenArchive};
+use crate::fields::{Field, Form, Origin, Source, fact, selector};
 use crate::reading::Fact;
 use crate::reading::tree::TIME_MAX;
 use crate::table::{Format, Sink, Value};
 use crate::text::escape::Escaped;
 use crate::text::figures::counted;
-use fields::{Field, Form, Source};
-use row::{COLUMNS, Keeps, Origin, Plan, Row, Text, Wanted};
+use row::{COLUMNS, Keeps, Plan, Row, Text, Wanted};
 
 /// Bytes of a page, its content coding removed.
 const PAGE_BYTES_MAX: usize = 32 << 20;
@@ -107,7 +106,7 @@ pub(super) struct ExtractArgs {
     #[arg(long = "field", value_name = "FIELD", value_parser = Field::parse, conflicts_with_all = ["select", "attr"])]
     more: Vec<Field>,
     /// Add these facts of each page, separated by commas, such as language,words,json-ld
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = fields::fact, conflicts_with = "select")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = fact, conflicts_with = "select")]
     facts: Vec<Fact>,
     /// Add these columns of crawler list, separated by commas, such as time,digest,record
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "select")]
@@ -226,7 +225,7 @@ impl ExtractArgs {
 
     /// All elements that `css` selects.
     fn values(&self, css: &str) -> anyhow::Result<Field> {
-        let selector = fields::selector(css).map_err(|problem| UsageError::because(format!("--select {problem}")))?;
+        let selector = selector(css).map_err(|problem| UsageError::because(format!("--select {problem}")))?;
         let form = match &self.attr {
             Some(name) => Form::Attr(name.to_ascii_lowercase()),
             None if self.text => Form::Text,

@@ -8,7 +8,7 @@ use super::access::{Auth, Login};
 use super::reference::refers;
 use super::site_key::{Place, Reach, SiteKey};
 use super::value::{Bytes, Workers};
-use super::{Config, ConfigError, SINK, SITE, Site, SourceLine};
+use super::{Config, ConfigError, SINK, SITE, Site, SourceLine, WATCH};
 use crate::container::{Keep, VERSIONS_MAX};
 use crate::hours::Hours;
 use crate::signature::Component;
@@ -96,15 +96,21 @@ fn of_all(config: &Config) -> Checked {
 fn sinks(config: &Config) -> Checked {
     require((0.0..=1.0).contains(&config.feed.deletions_max), "feed.deletions_max", "write a share from 0 to 1")?;
     for (name, settings) in &config.sink {
-        let refuse = |problem: String| Err(Limit { key: format!("{SINK}.{name}"), problem, site: None });
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        if !name.bytes().all(is_plain) || !(1..=64).contains(&name.len()) {
-            return refuse("the name must be of at most 64 letters, digits, - and _".to_owned());
-        }
-        settings.check().or_else(|error| refuse(error.to_string()))?;
-        if !config.cluster.registry.is_empty() {
-            return refuse("a crawl on many machines feeds no sinks".to_owned());
-        }
+        fed(config, SINK, name, settings.check().map_err(|error| error.to_string()))?;
+    }
+    config.watch.iter().try_for_each(|(name, watch)| fed(config, WATCH, name, watch.check()))
+}
+
+/// The table `name` of `tables`, which is fed with documents; its own check found `checked`.
+fn fed(config: &Config, tables: &str, name: &str, checked: Result<(), String>) -> Checked {
+    let refuse = |problem: String| Err(Limit { key: format!("{tables}.{name}"), problem, site: None });
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if !name.bytes().all(is_plain) || !(1..=64).contains(&name.len()) {
+        return refuse("the name must be of at most 64 letters, digits, - and _".to_owned());
+    }
+    checked.or_else(refuse)?;
+    if !config.cluster.registry.is_empty() {
+        return refuse("a crawl on many machines feeds no sinks and no watches".to_owned());
     }
     Ok(())
 }

@@ -24,12 +24,14 @@ pub(crate) mod reference;
 mod sections;
 mod site;
 mod value;
+mod watch;
 mod written;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
@@ -47,6 +49,7 @@ pub use sections::{
 pub use site::{Priority, Site};
 pub use value::{Bytes, Workers};
 pub(crate) use value::{parse_bytes, parse_duration, parse_keep, show_duration};
+pub use watch::{Digest, MessageForm, Watch};
 pub use written::{Origin, Origins};
 
 pub(crate) use nearest::nearest;
@@ -108,6 +111,9 @@ pub struct Config {
     /// Targets that get the documents of the crawl, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sink: BTreeMap<String, sink::Settings>,
+    /// Rules by which people are told of changes, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub watch: BTreeMap<String, Watch>,
     /// Settings for some hosts or URLs only, in the order in which they count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub site: Vec<Site>,
@@ -131,8 +137,9 @@ use each_section;
 
 /// The name of the tables for single sites.
 const SITE: &str = "site";
-/// The name of the table of sinks.
+/// The names of the tables of sinks and watches.
 const SINK: &str = "sink";
+const WATCH: &str = "watch";
 
 /// Names of the sections, in the order of the file.
 const SECTIONS: [&str; 20] = [
@@ -199,7 +206,11 @@ impl Config {
                 continue;
             }
             if section_name == SINK {
-                config.sink = read_sinks(content, &lines, &mut places)?;
+                config.sink = read_named(SINK, content, &lines, &mut places)?;
+                continue;
+            }
+            if section_name == WATCH {
+                config.watch = read_named(WATCH, content, &lines, &mut places)?;
                 continue;
             }
             if section_name == kinds::KIND {
@@ -295,6 +306,7 @@ impl Config {
             report,
             feed,
             sink,
+            watch,
             site: _,
         } = self;
         Config {
@@ -319,6 +331,7 @@ impl Config {
             report: report.clone(),
             feed: feed.clone(),
             sink: sink.clone(),
+            watch: watch.clone(),
             site: Vec::new(),
         }
     }
@@ -372,27 +385,28 @@ fn read_sites(
     Ok(sites)
 }
 
-/// Reads the `[sink.NAME]` tables. The places of their names are `sink.NAME`.
-fn read_sinks(
+/// Reads the `[tables.NAME]`. The places of their names are `tables.NAME`.
+fn read_named<T: DeserializeOwned>(
+    tables: &str,
     content: &Spanned<DeValue<'_>>,
     lines: &SourceText<'_>,
     places: &mut HashMap<String, SourceLine>,
-) -> Result<BTreeMap<String, sink::Settings>, ConfigError> {
+) -> Result<BTreeMap<String, T>, ConfigError> {
     let wrong = |at: usize, problem: String| ConfigError::Syntax { place: lines.place(at), problem };
-    let shape = || wrong(content.span().start, "sinks are tables: write [sink.NAME] and its keys below".to_owned());
-    let mut sinks = BTreeMap::new();
+    let shape = || wrong(content.span().start, format!("write [{tables}.NAME] and its keys below"));
+    let mut all = BTreeMap::new();
     for (name, table) in content.get_ref().as_table().ok_or_else(shape)? {
         if !table.get_ref().is_table() {
             return Err(shape());
         }
-        let settings = sink::Settings::deserialize(ValueDeserializer::from(table.clone())).map_err(|error| {
+        let settings = T::deserialize(ValueDeserializer::from(table.clone())).map_err(|error| {
             let at = error.span().map_or(table.span().start, |span| span.start);
-            wrong(at, format!("{SINK}.{}: {}", name.get_ref(), error.message()))
+            wrong(at, format!("{tables}.{}: {}", name.get_ref(), error.message()))
         })?;
-        places.insert(format!("{SINK}.{}", name.get_ref()), lines.place(name.span().start));
-        sinks.insert(name.get_ref().to_string(), settings);
+        places.insert(format!("{tables}.{}", name.get_ref()), lines.place(name.span().start));
+        all.insert(name.get_ref().to_string(), settings);
     }
-    Ok(sinks)
+    Ok(all)
 }
 
 /// Reads the keys of one `[section]` into `target`.
@@ -460,7 +474,7 @@ impl SourceText<'_> {
         ConfigError::UnknownSection {
             place: self.place(section.span().start),
             section: section.get_ref().to_string(),
-            nearest: nearest(section.get_ref(), SECTIONS.into_iter().chain([SITE, SINK, kinds::KIND]))
+            nearest: nearest(section.get_ref(), SECTIONS.into_iter().chain([SITE, SINK, WATCH, kinds::KIND]))
                 .map(str::to_owned),
         }
     }

@@ -2,11 +2,13 @@
 //!
 //! Both follow from the list of keys of each section, so a new key is written and traced without another word here.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use serde::Serialize;
+
 use super::section::Section;
-use super::{Config, SECTIONS, SINK, SITE, SourceLine, each_section};
+use super::{Config, SECTIONS, SINK, SITE, SourceLine, WATCH, each_section};
 
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,18 +101,9 @@ impl Config {
             }
         }
         self.push_sites(&mut text, &comment);
-        self.push_sinks(&mut text, comment);
+        push_named(SINK, &self.sink, &mut text, &comment);
+        push_named(WATCH, &self.watch, &mut text, &comment);
         text
-    }
-
-    fn push_sinks(&self, text: &mut String, comment: impl Fn(&str, &str) -> Option<String>) {
-        for (name, sink) in &self.sink {
-            let head = format!("[{SINK}.{name}]");
-            let comment = comment(&format!("{SINK}.{name}"), &head).filter(|comment| !comment.is_empty());
-            let head = comment.map_or(head.clone(), |comment| format!("{head:<31} # {comment}"));
-            let keys = toml::to_string(sink).expect("settings of a sink have a form in TOML");
-            text.push_str(&format!("{}{head}\n{keys}", if text.is_empty() { "" } else { "\n" }));
-        }
     }
 
     fn push_sites(&self, text: &mut String, comment: impl Fn(&str, &str) -> Option<String>) {
@@ -124,6 +117,22 @@ impl Config {
                 }
             }
         }
+    }
+}
+
+/// Adds the `[tables.NAME]`.
+fn push_named<T: Serialize>(
+    tables: &str,
+    all: &BTreeMap<String, T>,
+    text: &mut String,
+    comment: impl Fn(&str, &str) -> Option<String>,
+) {
+    for (name, settings) in all {
+        let head = format!("[{tables}.{name}]");
+        let comment = comment(&format!("{tables}.{name}"), &head).filter(|comment| !comment.is_empty());
+        let head = comment.map_or(head.clone(), |comment| format!("{head:<31} # {comment}"));
+        let keys = toml::to_string(settings).expect("settings of one table have a form in TOML");
+        text.push_str(&format!("{}{head}\n{keys}", if text.is_empty() { "" } else { "\n" }));
     }
 }
 

@@ -3,27 +3,17 @@
 //! It is derived. What counts are the checkpoint files; the catalog says which ones there must be, so that a start
 //! notices a checkpoint that is lost. One that cannot be opened or written costs that notice and nothing else: it is
 //! set aside, or left as it is, with a warning, and the crawl goes on. So nothing here is an error of the crawl, not
-//! even a panic, which is how sled reports much of what is wrong with its files.
+//! even a panic of sled's.
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::contract::panic_text;
+use crate::database::{self, attempt};
 use crate::disk;
 use crate::record::layout;
 use crate::shard::Shard;
-
-/// Memory that sled may use for its page cache.
-const CACHE_BYTES: u64 = 1 << 20;
-/// The lock of the crawl directory keeps other processes out. Threads of a handle that was dropped can still have
-/// sled's own lock for a moment.
-const LOCK_PATIENCE: Duration = Duration::from_secs(10);
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// The catalog of a crawl directory.
 pub(super) struct Catalog {
@@ -38,12 +28,12 @@ impl Catalog {
         disk::refuse_links(dir, &[layout::CATALOG, layout::CATALOG_DAMAGED])?;
         let path = dir.join(layout::CATALOG);
         disk::only_regular_files(&path)?;
-        let opened = open_sled(&path).or_else(|why| {
+        let opened = database::open(&path).or_else(|why| {
             let aside = dir.join(layout::CATALOG_DAMAGED);
             tracing::warn!("{}: {why}; it is set aside as {}", path.display(), layout::CATALOG_DAMAGED);
             let _ = fs::remove_dir_all(&aside);
             fs::rename(&path, &aside).map_err(|error| error.to_string())?;
-            open_sled(&path)
+            database::open(&path)
         });
         let db = opened.inspect_err(|why| tracing::warn!("the crawl goes on without a catalog: {why}")).ok();
         Ok(Catalog { db: Mutex::new(db) })
@@ -87,27 +77,6 @@ impl Drop for Catalog {
             drop(db);
             Ok(())
         });
-    }
-}
-
-fn open_sled(path: &Path) -> Result<sled::Db, String> {
-    let config = sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(None);
-    let began = Instant::now();
-    loop {
-        match attempt(|| config.open()) {
-            Err(why) if why.contains("could not acquire lock") && began.elapsed() < LOCK_PATIENCE => {
-                thread::sleep(LOCK_PAUSE);
-            }
-            opened => return opened,
-        }
-    }
-}
-
-/// The result of `act`, or the words of its error or panic.
-fn attempt<T>(act: impl FnOnce() -> sled::Result<T>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(act)) {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(panic) => Err(panic_text(&*panic)),
     }
 }
 

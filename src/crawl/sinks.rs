@@ -1,4 +1,5 @@
-//! The sinks of a crawl: targets that get its documents, while it runs or from a process beside it.
+//! The sinks of a crawl: targets that get its documents, while it runs or from a process beside it. Watches are sinks,
+//! too, by names that begin with `watch.`.
 //!
 //! ```text
 //! answers stored ─► writer: a pass ─► feed ─► a reader for each sink ─► delivery
@@ -16,13 +17,15 @@ use std::time::{Duration, Instant};
 use super::CrawlError;
 use super::feed::{FeedReader, FeedWriter, Tell, Written};
 use super::threads::lower_priority;
-use crate::config::Config;
 use crate::config::reference::resolved;
+use crate::config::{Config, Watch};
 use crate::feed::{Consumer, Step, Subscription};
 use crate::report::metrics::SinkCounters;
-use crate::sink::{self, Counters, Delivery, Settings};
+use crate::sink::{self, Counters, Delivery, Reference, Settings};
 use crate::text::escape::Escaped;
 use crate::text::figures::brief;
+use crate::watch::Watcher;
+use crate::web::secret::Secret;
 
 /// Time for which a target that fails is tried when the crawl has ended.
 const GRACE: Duration = Duration::from_secs(60);
@@ -31,44 +34,62 @@ const GRACE: Duration = Duration::from_secs(60);
 pub(crate) struct Target {
     /// Its name.
     pub(crate) name: String,
+    /// True if it keeps documents, which can be read back.
+    pub(crate) keeps_documents: bool,
     sink: Box<dyn sink::Sink>,
     limits: sink::Limits,
 }
 
-/// Opens the sinks of `config`; of these names alone, if there are any. Nothing is connected to.
-pub(crate) fn open(config: &Config, names: &[String]) -> Result<Vec<Target>, CrawlError> {
-    if let Some(unknown) = names.iter().find(|name| !config.sink.contains_key(*name)) {
-        return Err(CrawlError::Usage(format!("there is no [sink.{unknown}] in the settings")));
+/// Opens the sinks and watches of `config` for the crawl in `dir`; of these names alone, if there are any. Nothing is
+/// connected to.
+pub(crate) fn open(config: &Config, dir: &Path, names: &[String]) -> Result<Vec<Target>, CrawlError> {
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    let sinks = config.sink.iter().filter(|(name, _)| is_wanted(name));
+    let mut targets = sinks.map(|(name, settings)| Target::sink(name, settings)).collect::<Result<Vec<_>, _>>()?;
+    for (name, watch) in &config.watch {
+        if is_wanted(&Watcher::sink_name(name)) {
+            targets.push(Target::watch(name, dir, watch)?);
+        }
     }
-    let is_wanted = |name: &String| names.is_empty() || names.contains(name);
-    config
-        .sink
-        .iter()
-        .filter(|(name, _)| is_wanted(name))
-        .map(|(name, settings)| Target::open(name, settings))
-        .collect()
+    match names.iter().find(|name| targets.iter().all(|target| target.name != **name)) {
+        Some(unknown) => Err(CrawlError::Usage(format!("there is no [sink.{unknown}] in the settings"))),
+        None => Ok(targets),
+    }
 }
 
 /// Feeds the sinks of `config` beside a crawl in `dir`, if there are any.
 pub(super) fn beside(config: &Config, dir: &Path) -> Result<Option<Sinks>, CrawlError> {
-    let targets = open(config, &[])?;
+    let targets = open(config, dir, &[])?;
     let tell = |sentence: &str| tracing::warn!("{sentence}");
     if targets.is_empty() { Ok(None) } else { Sinks::feed(targets, dir, tell).map(Some) }
 }
 
 impl Target {
-    fn open(name: &str, settings: &Settings) -> Result<Target, CrawlError> {
+    fn sink(name: &str, settings: &Settings) -> Result<Target, CrawlError> {
         let refuse = |why: String| CrawlError::Usage(format!("sink.{name}: {why}"));
-        let reference = settings.secret.written();
-        let secret = (!reference.is_empty()).then(|| resolved(reference)).transpose().map_err(refuse)?;
+        let secret = secret(&settings.secret).map_err(refuse)?;
         let sink = sink::open(settings, secret.as_ref()).map_err(|error| refuse(error.to_string()))?;
-        Ok(Target { name: name.to_owned(), sink, limits: settings.limits() })
+        Ok(Target { name: name.to_owned(), keeps_documents: true, sink, limits: settings.limits() })
+    }
+
+    fn watch(name: &str, dir: &Path, settings: &Watch) -> Result<Target, CrawlError> {
+        let sink_name = Watcher::sink_name(name);
+        let refuse = |why: String| CrawlError::Usage(format!("{sink_name}: {why}"));
+        let webhook = secret(&settings.webhook).map_err(refuse)?;
+        let sink = Box::new(Watcher::new(name, dir, settings, webhook.as_ref()).map_err(refuse)?);
+        Ok(Target { name: sink_name, keeps_documents: false, sink, limits: sink::Limits::default() })
     }
 
     /// The delivery into it, whose waits are made by `pause`.
     pub(crate) fn delivery(self, pause: sink::Pause) -> Delivery {
         Delivery::new(&self.name, self.sink, self.limits, pause)
     }
+}
+
+/// The secret to which the settings refer, if they do.
+fn secret(reference: &Reference) -> Result<Option<Secret>, String> {
+    let written = reference.written();
+    if written.is_empty() { Ok(None) } else { resolved(written).map(Some) }
 }
 
 /// The sentence about a failure after which a sink is tried again.
@@ -204,7 +225,7 @@ impl Sinks {
         }
         let shared = &*shared;
         thread::scope(|scope| {
-            let last = |mut reader: Reader| scope.spawn(move || reader.deliver(shared).is_ok());
+            let last = |mut reader: Reader| scope.spawn(move || reader.finish(shared).is_ok());
             let threads: Vec<_> = readers.into_iter().map(last).collect();
             threads.into_iter().fold(have_all, |all, thread| thread.join().unwrap_or(false) && all)
         })
@@ -309,6 +330,13 @@ impl Reader {
                 (shared.tell)(&format!("{}; crawler sink run delivers the rest", Escaped(&error.to_string())));
             }),
         }
+    }
+
+    /// Delivers the rest.
+    fn finish(&mut self, shared: &Shared) -> Result<(), ()> {
+        self.deliver(shared)?;
+        let ended = self.subscription.consumer().delivery.rest(true);
+        ended.map_err(|error| (shared.tell)(&Escaped(&error.to_string()).to_string()))
     }
 
     fn deliver_in(&mut self, shared: &Shared) -> Result<(), sink::Error> {

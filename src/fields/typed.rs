@@ -7,7 +7,7 @@ use crate::web::sitemap::Written;
 
 /// The type as which the value of a field is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(crate) enum Holds {
     /// The text as it is.
     #[default]
     Text,
@@ -19,14 +19,14 @@ pub(super) enum Holds {
 
 impl Holds {
     /// The one of this name.
-    pub(super) fn parse(name: &str) -> Option<Holds> {
+    pub(crate) fn parse(name: &str) -> Option<Holds> {
         [("text", Holds::Text), ("number", Holds::Number), ("date", Holds::Date)]
             .into_iter()
             .find_map(|(known, holds)| (known == name).then_some(holds))
     }
 
     /// The type of its column.
-    pub(super) fn column(self) -> Type {
+    pub(crate) fn column(self) -> Type {
         match self {
             Holds::Text => Type::Text,
             Holds::Number => Type::Number,
@@ -35,7 +35,7 @@ impl Holds {
     }
 
     /// The value of a text; nothing where it is none of these.
-    pub(super) fn value(self, text: String) -> Value {
+    pub(crate) fn value(self, text: String) -> Value {
         match self {
             Holds::Text => Value::Text(text),
             Holds::Number => number(&text).map_or(Value::Null, Value::Number),
@@ -92,7 +92,7 @@ fn digits_and_separators(text: &str) -> &str {
 
 /// Calls `take` with what is at `path` in the blocks of JSON-LD of a page, until it returns false. Lists are passed
 /// through, also `@graph`; a part of a path is the name of a property.
-pub(super) fn at_path(blocks: &Json, path: &[String], take: &mut dyn FnMut(&str) -> bool) -> bool {
+pub(crate) fn at_path(blocks: &Json, path: &[String], take: &mut dyn FnMut(&str) -> bool) -> bool {
     match (blocks, path) {
         (Json::Array(values), _) => values.iter().all(|value| at_path(value, path, take)),
         (Json::Object(object), [name, rest @ ..]) => {

@@ -13,18 +13,16 @@ mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use data_encoding::{BASE64, HEXLOWER};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::posted::{field, server};
 use super::site::Crawl;
 use crawler::simweb::{SimOptions, SimWeb};
 
@@ -200,38 +198,6 @@ fn a_program_with_braces_runs_once_for_each_page() {
     assert_eq!(json(lines.join("\n").as_bytes()), all);
 }
 
-/// A request that a server got: head in lower case, and body.
-type Got = (String, Vec<u8>);
-
-/// A server that answers with each of `answers` in turn, and ends then.
-fn server(answers: &'static [&'static str]) -> (String, JoinHandle<Vec<Got>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/pages", listener.local_addr().unwrap());
-    let serve = move || {
-        let answer = |answer: &&str| {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let mut head = String::new();
-            while !head.ends_with("\r\n\r\n") {
-                reader.read_line(&mut head).unwrap();
-            }
-            let head = head.to_ascii_lowercase();
-            let length = field(&head, "content-length").parse().unwrap();
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).unwrap();
-            write!(stream, "HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
-            (head, body)
-        };
-        answers.iter().map(answer).collect()
-    };
-    (url, thread::spawn(serve))
-}
-
-fn field<'a>(head: &'a str, name: &str) -> &'a str {
-    let line = head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
-    line.unwrap_or_else(|| panic!("{name} in {head}"))
-}
-
 #[test]
 fn a_web_server_gets_signed_batches_until_it_takes_them() {
     let crawled = crawled();
@@ -250,7 +216,7 @@ fn a_web_server_gets_signed_batches_until_it_takes_them() {
     assert_eq!(got[0].1, got[2].1);
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, SECRET.as_bytes());
     for (head, body) in &got {
-        assert!(head.starts_with("post /pages http/1.1") && field(head, "content-type") == "application/x-ndjson");
+        assert!(head.starts_with("post /posted http/1.1") && field(head, "content-type") == "application/x-ndjson");
         let before = format!("{}.{}.", field(head, "webhook-id"), field(head, "webhook-timestamp"));
         let signed = [before.as_bytes(), body];
         let tag = BASE64.encode(ring::hmac::sign(&key, &signed.concat()).as_ref());

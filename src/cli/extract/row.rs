@@ -1,26 +1,16 @@
 //! The rows of a table that are taken from one page.
 
-use std::cell::OnceCell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use scraper::{ElementRef, Html};
-use serde_json::Value as Json;
-use url::Url;
-
-use super::fields::{self, Field, Source};
-use super::typed::at_path;
 use crate::cli::archive::{Archive, Entry, Response};
 use crate::cli::columns::Column as ListColumn;
-use crate::cli::page::{decode, text_of, title_of};
-use crate::clock::Time;
+use crate::cli::page::{decode, title_of};
+use crate::fields::{Field, Head, Limits, Origin, Page, Source, VALUES_BYTES_MAX};
 use crate::reading::tree::parse;
-use crate::reading::{Fact, Facts, Form, GivenUp, MainContents, main_content, main_contents, rendered_lines};
+use crate::reading::{Fact, Form, GivenUp, MainContents, main_content, main_contents};
 use crate::table::{self, Column, Format, Piece, Table, Type, Value};
 use crate::text::escape::Escaped;
-use crate::web::base::base_of;
 
-/// Bytes of all values of one page.
-pub(super) const VALUES_BYTES_MAX: usize = 16 << 20;
 /// Columns that no field may be named like.
 pub(super) const COLUMNS: [&str; 5] = ["url", "title", "text", "main", "markdown"];
 
@@ -128,51 +118,21 @@ pub(super) struct Row {
     pub is_left_out: bool,
 }
 
-/// The URL of a page, and when it was fetched.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Origin<'a> {
-    pub url: &'a str,
-    pub time: Time,
-}
-
-/// A page, as fields see it.
-struct Page<'a> {
-    tree: &'a Html,
-    text: &'a str,
-    response: &'a Response,
-    origin: Origin<'a>,
-    /// URL against which its references are resolved, once a field asks for it.
-    base: OnceCell<Option<Url>>,
-    /// Text that a reader sees, likewise.
-    seen: OnceCell<String>,
-    /// Its JSON-LD, likewise.
-    json_ld: OnceCell<Json>,
-}
-
-/// The rest of a page's limits.
-struct Limits {
-    started: Instant,
-    time_max: Duration,
-    bytes: usize,
-    broken: bool,
-}
-
 impl Plan {
     /// Takes what is wanted of a page, of which these values of columns are known.
     pub(super) fn take(&self, origin: Origin<'_>, response: &Response, columns: Vec<Value>) -> Row {
         let url = origin.url;
         let text = decode(response);
-        let mut limits =
-            Limits { started: Instant::now(), time_max: self.time_max, bytes: VALUES_BYTES_MAX, broken: false };
-        let page = match parse(&text, self.time_max) {
-            Ok(page) => page,
+        let mut limits = Limits::new(self.time_max);
+        let tree = match parse(&text, self.time_max) {
+            Ok(tree) => tree,
             Err(why) => {
                 let warning = Some(format!("left out, {why}: {}", Escaped(url)));
                 return Row { warning, ..Row::default() };
             }
         };
-        let (base, seen, json_ld) = Default::default();
-        let page = Page { tree: &page, text: &text, response, origin, base, seen, json_ld };
+        let head = Head::of(response.status, &response.headers, &response.payload_headers);
+        let page = Page::new(&tree, &text, head, origin);
         if !self.keeps.takes(&page) {
             return Row { is_left_out: true, ..Row::default() };
         }
@@ -180,7 +140,7 @@ impl Plan {
         let rows = match &self.wanted {
             Wanted::Values(field) => self.values(url, limits.values(&page, field)),
             Wanted::Table { fields, texts, .. } => {
-                let mut row = vec![Value::Text(url.to_owned()), Value::from(title_of(page.tree))];
+                let mut row = vec![Value::Text(url.to_owned()), Value::from(title_of(&tree))];
                 row.extend(columns);
                 row.extend(fields.iter().map(|field| limits.cell(&page, field)));
                 let main = self.main(&text, url, texts).unwrap_or_else(|why| {
@@ -202,7 +162,7 @@ impl Plan {
             format!("its first values only, as many as the limits allow ({mib} MiB, {time:?}): {}", Escaped(url))
         };
         let piece = (!rows.is_empty()).then(|| self.table.piece(rows));
-        Row { piece, warning: limits.broken.then(limit).or(no_main), is_left_out: false }
+        Row { piece, warning: limits.are_broken().then(limit).or(no_main), is_left_out: false }
     }
 
     /// The values of the columns of `list` of an entry.
@@ -241,138 +201,11 @@ impl Plan {
     }
 }
 
-impl Limits {
-    fn cell(&mut self, page: &Page<'_>, field: &Field) -> Value {
-        if let Source::Fact(fact) = field.source {
-            return match page.fact(fact) {
-                Json::Null => Value::Null,
-                Json::String(text) => Value::Text(text),
-                Json::Number(number) => number.as_i64().map_or(Value::Null, Value::Integer),
-                value => Value::Json(value),
-            };
-        }
-        let mut values = self.values(page, field);
-        match (field.all, values.pop()) {
-            (true, last) => Value::List(values.into_iter().chain(last).collect()),
-            (false, Some(value)) => field.holds.value(value),
-            (false, None) => Value::Null,
-        }
-    }
-
-    /// Returns the values of a field, in the order of the page: the first alone, or all that the limits allow.
-    fn values(&mut self, page: &Page<'_>, field: &Field) -> Vec<String> {
-        let mut values = Vec::new();
-        match &field.source {
-            Source::Elements(selector, form) => {
-                for element in page.tree.tree.root().descendants().filter_map(ElementRef::wrap) {
-                    if self.started.elapsed() >= self.time_max {
-                        self.broken = true;
-                        break;
-                    }
-                    if !selector.matches(&element) {
-                        continue;
-                    }
-                    let Some(value) = page.value(element, form) else { continue };
-                    if !self.take(field, &value, &mut values) {
-                        break;
-                    }
-                }
-            }
-            Source::Header(name) => {
-                let response = page.response;
-                // the fields of the body count after a 304 only
-                let of_body = response.payload_headers.iter().filter(|_| response.status == 304);
-                for (_, value) in response.headers.iter().chain(of_body).filter(|(field, _)| is(field, name)) {
-                    if !self.take(field, String::from_utf8_lossy(value).trim(), &mut values) {
-                        break;
-                    }
-                }
-            }
-            Source::Page => {
-                self.take(field, page.text, &mut values);
-            }
-            Source::JsonLd(path) => {
-                at_path(page.json_ld(), path, &mut |value| self.take(field, value, &mut values));
-            }
-            // a separate cell
-            Source::Fact(_) => {}
-        }
-        values
-    }
-
-    /// Adds what the field takes of a value to `values`; false when no more are wanted, or none may be added.
-    fn take(&mut self, field: &Field, value: &str, values: &mut Vec<String>) -> bool {
-        let Some(regex) = &field.regex else { return self.add(field, value, values) };
-        let matches = regex.captures_iter(value);
-        // a group that took no part in its match is no value
-        let mut groups = matches.filter_map(|found| if found.len() > 1 { found.get(1) } else { found.get(0) });
-        groups.all(|found| self.add(field, found.as_str(), values))
-    }
-
-    fn add(&mut self, field: &Field, value: &str, values: &mut Vec<String>) -> bool {
-        // empty values take memory too
-        let bytes = value.len() + size_of::<String>();
-        let Some(left) = self.bytes.checked_sub(bytes).filter(|_| self.started.elapsed() < self.time_max) else {
-            self.broken = true;
-            return false;
-        };
-        self.bytes = left;
-        values.push(value.to_owned());
-        field.all
-    }
-}
-
-fn is(field: &[u8], name: &str) -> bool {
-    field.eq_ignore_ascii_case(name.as_bytes())
-}
-
-impl Page<'_> {
-    fn base(&self) -> Option<&Url> {
-        self.base.get_or_init(|| base(self.tree, self.origin.url)).as_ref()
-    }
-
-    fn seen(&self) -> &str {
-        self.seen.get_or_init(|| rendered_lines(self.tree))
-    }
-
-    fn json_ld(&self) -> &Json {
-        self.json_ld.get_or_init(|| self.fact(Fact::JsonLd))
-    }
-
-    fn fact(&self, fact: Fact) -> Json {
-        let text = if fact.needs_text() { self.seen() } else { "" };
-        let language = self.response.headers.iter().find(|(field, _)| is(field, "content-language"));
-        let content_language = language.and_then(|(_, value)| std::str::from_utf8(value).ok());
-        let (url, fetched) = (Url::parse(self.origin.url).ok(), self.origin.time);
-        let base = self.base();
-        Facts { tree: self.tree, text, base, content_language, url: url.as_ref(), fetched }.get(fact)
-    }
-
-    fn value(&self, element: ElementRef<'_>, form: &fields::Form) -> Option<String> {
-        match form {
-            fields::Form::Text => Some(text_of(element)),
-            fields::Form::Html => Some(element.html()),
-            fields::Form::Attr(name) => element.attr(name).map(str::to_owned),
-            fields::Form::Url(name) => {
-                let url = self.base()?.join(element.attr(name)?).ok()?;
-                Some(url.into())
-            }
-        }
-    }
-}
-
-/// Returns the URL against which references of the page at `url` are resolved: its first `base` with an `href`, else
-/// its own.
-fn base(page: &Html, url: &str) -> Option<Url> {
-    let own = Url::parse(url).ok()?;
-    let stated = base_of(page).and_then(|base| own.join(base).ok());
-    Some(stated.filter(|base| !base.cannot_be_a_base()).unwrap_or(own))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fields::{Form, selector};
     use super::*;
+    use crate::clock::Time;
+    use crate::fields::{Form, selector};
 
     fn all(css: &str, form: Form) -> Plan {
         let source = Source::Elements(selector(css).unwrap(), form);

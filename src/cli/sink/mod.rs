@@ -18,7 +18,8 @@ use crate::sink::Delivery;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The sinks are the [sink.NAME] tables of the settings. A crawl with these settings feeds them itself while it runs; \
+The sinks are the [sink.NAME] and [watch.NAME] tables of the settings. A crawl with these settings feeds them itself \
+while it runs; \
 these commands do it for a crawl that runs without them, that has ended, or whose targets were away. A sink keeps its \
 place in the crawl directory: kill it at any time, and the same command continues.
 
@@ -57,19 +58,20 @@ struct RunArgs {
 struct TargetArgs {
     #[command(flatten)]
     dir: GivenDir,
-    /// Settings with [sink.NAME] tables
+    /// Settings with [sink.NAME] and [watch.NAME] tables
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// Only this sink; may be given several times
+    /// Only this sink, or watch.NAME; may be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
 }
 
 impl TargetArgs {
     fn open(&self) -> anyhow::Result<Vec<Target>> {
-        let targets = sinks::open(&Config::load(Some(&self.config))?, &self.only)?;
+        let targets = sinks::open(&Config::load(Some(&self.config))?, self.dir.path(), &self.only)?;
         if targets.is_empty() {
-            return Err(UsageError::because(format!("{}: no [sink.NAME] table in it", self.config.display())));
+            let what = "no [sink.NAME] and no [watch.NAME] table in it";
+            return Err(UsageError::because(format!("{}: {what}", self.config.display())));
         }
         Ok(targets)
     }
@@ -105,7 +107,7 @@ fn compare(args: &TargetArgs, repairs: bool) -> anyhow::Result<Exit> {
     let mut writer = FeedWriter::new(dir, None, tell);
     while writer.write()?.has_more {}
     let mut exit = Exit::Done;
-    for target in targets {
+    for target in targets.into_iter().filter(|target| target.keeps_documents) {
         let name = target.name.clone();
         let mut documents = Documents::open(dir).map_err(of_feed)?;
         let mut subscription = Subscription::new(delivery(target));

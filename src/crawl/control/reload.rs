@@ -186,10 +186,13 @@ fn differences(old: &Config, new: &Config) -> Vec<Change> {
     let sites = (old.site != new.site).then(|| Change { key: "site".to_owned(), old: tables(old), new: tables(new) });
     let names = |config: &Config| config.sink.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let sinks = (old.sink != new.sink).then(|| Change { key: "sink".to_owned(), old: names(old), new: names(new) });
+    let watched = |config: &Config| config.watch.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let watches =
+        (old.watch != new.watch).then(|| Change { key: "watch".to_owned(), old: watched(old), new: watched(new) });
     let (old, new) = (old.entries(), new.entries());
     let pairs = old.into_iter().zip(new).filter(|(old, new)| old != new);
     let keys = pairs.map(|((key, old), (_, new))| Change { key, old, new });
-    keys.chain(sites).chain(sinks).collect()
+    keys.chain(sites).chain(sinks).chain(watches).collect()
 }
 
 /// Returns the number of tables of sites in words, as the value of a setting.

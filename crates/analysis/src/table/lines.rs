@@ -61,7 +61,7 @@ impl Value {
     }
 
     /// Returns the value as a text, which is empty for no value. Lists and JSON are JSON.
-    pub(super) fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         match self {
             Value::Null => String::new(),
             Value::Text(text) => text.clone(),

@@ -11,6 +11,11 @@ use crate::disk::DirectoryLock;
 /// The name of the file with the cursor of a sink.
 const CURSOR: &str = "cursor";
 
+/// The directory of `sink` in the feed of the crawl in `dir`.
+pub fn directory_of_sink(dir: &Path, sink: &str) -> Result<PathBuf> {
+    Ok(Home::around(dir)?.of_sink(sink))
+}
+
 /// A consumer of changes.
 pub trait Consumer {
     /// Its failures.

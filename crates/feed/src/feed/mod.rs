@@ -40,7 +40,7 @@ mod updater;
 mod urls;
 
 pub use change::{Change, Deletion, Document, Reason};
-pub use consumer::{Consumer, Subscription};
+pub use consumer::{Consumer, Subscription, directory_of_sink};
 pub use cursor::Cursor;
 pub use documents::{Changes, Documents, Listed, Step, Waiting};
 pub use error::{Error, Result};

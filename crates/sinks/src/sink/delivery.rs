@@ -23,6 +23,11 @@ use crate::feed::{self, Change, Consumer, Document, Step};
 /// Bytes that a change takes beside its texts.
 const CHANGE_BYTES: usize = 300;
 
+/// Changes and bytes of a batch, and dead letters of a run, where nothing else is said.
+pub(super) const BATCH: usize = 1_000;
+pub(super) const BATCH_BYTES: usize = 8 << 20;
+pub(super) const DEAD_LETTERS_MAX: u64 = 1_000;
+
 /// Limits of a delivery.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -36,6 +41,18 @@ pub struct Limits {
     pub dead_letters: Option<PathBuf>,
     /// Dead letters of a run: with more, the settings are wrong rather than the documents.
     pub dead_letters_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            batch: BATCH,
+            batch_bytes: BATCH_BYTES,
+            retries: None,
+            dead_letters: None,
+            dead_letters_max: DEAD_LETTERS_MAX,
+        }
+    }
 }
 
 /// The end of a delivery. All that was not delivered comes again if the caller begins at the same place.
@@ -189,6 +206,20 @@ impl Delivery {
         Ok(())
     }
 
+    /// Tells the sink that there are no more changes for now, or that the run ends.
+    pub fn rest(&mut self, is_end: bool) -> Result<(), Error> {
+        let mut backoff = Backoff::default();
+        while let Err(failure) = self.sink.rest(is_end) {
+            match failure {
+                Failure::Again { why, wait } => self.wait(&mut backoff, &why, wait)?,
+                Failure::Refused { why } | Failure::Broken { why } => {
+                    return Err(Error::Broken { sink: self.name.clone(), why });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Counts what was applied and writes what was refused; waits for what was postponed, and returns it.
     fn settle(
         &mut self,
@@ -265,7 +296,8 @@ impl Consumer for Delivery {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        Delivery::flush(self)
+        Delivery::flush(self)?;
+        self.rest(false)
     }
 }
 

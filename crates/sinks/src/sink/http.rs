@@ -127,7 +127,7 @@ impl Endpoint {
 
 impl Answer {
     /// The failure that a status other than success is, of a request that `what` names.
-    pub(super) fn failure(&self, what: &str) -> Failure {
+    pub fn failure(&self, what: &str) -> Failure {
         let why = format!("{what} is answered {}: {}", self.status, self.message());
         match self.status.as_u16() {
             408 | 425 | 429 | 500.. => Failure::Again { why, wait: self.wait },

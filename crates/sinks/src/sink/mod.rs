@@ -57,6 +57,11 @@ pub trait Sink: Send {
     /// Reads back up to `most` documents behind the id `after`, in the order of the bytes of their ids. An empty page
     /// is the end. A first page (`after` is `None`) shows all that was applied before it.
     fn ids(&mut self, after: Option<&str>, most: usize) -> Result<Vec<Entry>, Failure>;
+
+    /// Does what is to be done when there are no more changes for now, or at the end of a run. It may come again.
+    fn rest(&mut self, _is_end: bool) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// The sink of `settings`; `secret` is what [`Settings::secret`] refers to. Nothing is connected to before the first

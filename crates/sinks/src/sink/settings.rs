@@ -15,16 +15,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::delivery::Limits;
+use super::delivery::{BATCH, BATCH_BYTES, DEAD_LETTERS_MAX, Limits};
 use crate::web::secret::{REDACTED, SecretAddress};
 
-/// Changes of a batch, and the most that can be set.
-const BATCH: usize = 1_000;
+/// The most changes of a batch, and bytes, that can be set.
 const BATCH_MAX: usize = 100_000;
-/// Bytes of a batch, and the most that can be set.
-const BATCH_BYTES: usize = 8 << 20;
 const BATCH_BYTES_MAX: usize = 256 << 20;
-const DEAD_LETTERS_MAX: u64 = 1_000;
 
 /// A kind of sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +114,8 @@ impl Reference {
         &self.0
     }
 
-    fn is_reference(&self) -> bool {
+    /// False for text that is there itself.
+    pub fn is_reference(&self) -> bool {
         self.0.starts_with("${") && self.0.ends_with('}')
     }
 }
