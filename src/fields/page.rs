@@ -35,7 +35,7 @@ pub(crate) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Of an answer with this status: the fields `of_body` count after a 304 only.
+    /// The head of an answer with this status: the fields `of_body` count after a 304 only.
     pub(crate) fn of(status: u16, own: &'a [(Vec<u8>, Vec<u8>)], of_body: &'a [(Vec<u8>, Vec<u8>)]) -> Head<'a> {
         Head { own, confirmed: if status == 304 { of_body } else { &[] } }
     }

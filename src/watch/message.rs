@@ -5,7 +5,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::state::{Changed, Told};
+use super::state::{Changed, Difference};
 use crate::clock::Time;
 use crate::config::MessageForm;
 use crate::feed::Reason;
@@ -18,6 +18,9 @@ const CONTEXT: usize = 40;
 /// Characters that Discord takes, and characters that Slack and Teams take with room for their escapes.
 const DISCORD_MAX: usize = 2_000;
 const CHAT_MAX: usize = 12_000;
+
+const CARD: &str = "application/vnd.microsoft.card.adaptive";
+const CARD_SCHEMA: &str = "http://adaptivecards.io/schemas/adaptive-card.json";
 
 /// A message.
 #[derive(Clone, Copy, Debug)]
@@ -52,19 +55,7 @@ impl Message<'_> {
             MessageForm::Discord => {
                 json!({ "content": self.within(DISCORD_MAX, str::to_owned), "allowed_mentions": { "parse": [] } })
             }
-            MessageForm::Teams => {
-                let text = |text: &str, weight: &str| json!({ "type": "TextBlock", "text": for_card(text), "wrap": true, "weight": weight });
-                let blocks = self.blocks(CHAT_MAX, str::to_owned).into_iter().map(|block| text(&block, "Default"));
-                let body: Vec<Json> = std::iter::once(text(&self.subject(), "Bolder")).chain(blocks).collect();
-                let card = json!({
-                    "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
-                    "type": "AdaptiveCard",
-                    "version": "1.4",
-                    "body": body,
-                });
-                let attachment = json!({ "contentType": "application/vnd.microsoft.card.adaptive", "content": card });
-                json!({ "type": "message", "attachments": [attachment] })
-            }
+            MessageForm::Teams => card(&self.subject(), &self.blocks(CHAT_MAX, str::to_owned)),
         }
     }
 
@@ -96,25 +87,37 @@ impl Message<'_> {
     }
 }
 
+/// A message with an Adaptive Card of these texts.
+fn card(heading: &str, blocks: &[String]) -> Json {
+    let blocks = blocks.iter().map(|text| text_block(text, "Default"));
+    let body: Vec<Json> = std::iter::once(text_block(heading, "Bolder")).chain(blocks).collect();
+    let content = json!({ "$schema": CARD_SCHEMA, "type": "AdaptiveCard", "version": "1.4", "body": body });
+    json!({ "type": "message", "attachments": [{ "contentType": CARD, "content": content }] })
+}
+
+fn text_block(text: &str, weight: &str) -> Json {
+    json!({ "type": "TextBlock", "text": for_card(text), "wrap": true, "weight": weight })
+}
+
 /// The lines of a change.
 fn block(change: &Changed) -> String {
-    let what = match &change.told {
-        Told::New { now } => format!("new: {}", shown(now, 0)),
-        Told::Changed { before, now } => {
+    let what = match &change.difference {
+        Difference::New { now } => format!("new: {}", shown(now, 0)),
+        Difference::Changed { before, now } => {
             let same = same_before(before, now);
             format!("was: {}\n  now: {}", shown(before, same), shown(now, same))
         }
-        Told::Gone { before, reason } => format!("was: {}\n  {}", shown(before, 0), gone(*reason)),
+        Difference::Gone { before, reason } => format!("was: {}\n  {}", shown(before, 0), gone(*reason)),
     };
     format!("{}\n  {what}\n  {}", Escaped(&change.url), iso_ms(Time::from_ms(change.at)))
 }
 
 /// The change for programs: its values as they are.
 fn change(change: &Changed) -> Json {
-    let (kind, before, now, reason) = match &change.told {
-        Told::New { now } => ("new", None, Some(now), None),
-        Told::Changed { before, now } => ("changed", Some(before), Some(now), None),
-        Told::Gone { before, reason } => ("gone", Some(before), None, Some(reason)),
+    let (kind, before, now, reason) = match &change.difference {
+        Difference::New { now } => ("new", None, Some(now), None),
+        Difference::Changed { before, now } => ("changed", Some(before), Some(now), None),
+        Difference::Gone { before, reason } => ("gone", Some(before), None, Some(reason)),
     };
     json!({
         "change": kind,
@@ -171,12 +174,12 @@ fn for_card(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn changed(n: usize, told: Told) -> Changed {
-        Changed { url: format!("https://a.example/{n}"), at: 1_000, record: "<urn:uuid:1>".to_owned(), told }
+    fn changed(n: usize, difference: Difference) -> Changed {
+        Changed { url: format!("https://a.example/{n}"), at: 1_000, record: "<urn:uuid:1>".to_owned(), difference }
     }
 
-    fn values(before: &str, now: &str) -> Told {
-        Told::Changed { before: before.to_owned(), now: now.to_owned() }
+    fn values(before: &str, now: &str) -> Difference {
+        Difference::Changed { before: before.to_owned(), now: now.to_owned() }
     }
 
     fn message<'a>(changes: &'a [Changed], number: u64) -> Message<'a> {
@@ -185,8 +188,9 @@ mod tests {
 
     #[test]
     fn people_read_what_was_and_what_is_now() {
-        let gone = Told::Gone { before: "9".to_owned(), reason: Reason::Gone };
-        let changes = [changed(1, values("9.99", "")), changed(2, gone), changed(3, Told::New { now: "7".to_owned() })];
+        let gone = Difference::Gone { before: "9".to_owned(), reason: Reason::Gone };
+        let changes =
+            [changed(1, values("9.99", "")), changed(2, gone), changed(3, Difference::New { now: "7".to_owned() })];
         let text = message(&changes, 1_003).text();
         let expected = "prices: 1,003 changes\n\n\
             https://a.example/1\n  was: 9.99\n  now: nothing\n  1970-01-01T00:00:01.000Z\n\n\
@@ -200,7 +204,7 @@ mod tests {
     fn of_a_long_text_the_difference_is_shown() {
         let (before, now) = (format!("{}old {}", "a ".repeat(5_000), "c ".repeat(500)), "a ".repeat(5_000) + "new");
         let text = message(&[changed(1, values(&before, &now))], 1).text();
-        assert!(text.contains("... a a a") && text.contains("a old c c") && text.contains("a new\n"), "{text}");
+        assert!(text.contains("...a a a") && text.contains("a old c c") && text.contains("a new\n"), "{text}");
         assert!(text.chars().count() < 600, "{text}");
     }
 

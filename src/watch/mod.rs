@@ -32,7 +32,7 @@ use crate::web::secret::Secret;
 use crate::web::warc_date::parse_date;
 use channel::Channels;
 use message::Message;
-use state::{Candidate, Changed, Known, State, Told};
+use state::{Candidate, Changed, Difference, Known, State};
 use value::Watched;
 
 /// The directory of its state, beside its cursor.
@@ -93,10 +93,11 @@ impl Watcher {
     }
 
     /// The value of a document; none where its page cannot be read, which says nothing about it.
-    fn value(&self, archive: &Archive, document: &Document) -> archive::Result<Option<Watched>> {
-        let Some(field) = &self.field else { return Ok(Some(Watched::of(&document.text))) };
-        let Some(page) = version(archive, document)? else { return Ok(None) };
-        value::of_page(&page, field)
+    fn value(&self, archive: &Archive, document: &Document) -> Option<Watched> {
+        let Some(field) = &self.field else { return Some(Watched::of(&document.text)) };
+        let read =
+            version(archive, document).and_then(|page| page.map(|page| value::of_page(&page, field)).transpose());
+        read.inspect_err(|error| tracing::warn!("watch {}: {error}", self.name)).ok().flatten().flatten()
     }
 
     /// Takes a document: its value may be another one than was told.
@@ -104,17 +105,17 @@ impl Watcher {
         if !self.urls.is_match(&document.url) {
             return Ok(());
         }
-        let Some(value) = self.value(archive, document).map_err(broken)? else { return Ok(()) };
+        let Some(value) = self.value(archive, document) else { return Ok(()) };
         let captured = parse_date(&document.captured).map_or(0, Time::ms);
         let (confirm_ms, tells_new) = (self.confirm_ms, self.tells_new);
         let state = self.state()?;
-        let (known, told) = match state.known(&document.id).map_err(broken)? {
+        let (known, difference) = match state.known(&document.id).map_err(broken)? {
             None => {
-                let new = (tells_new && state.is_begun()).then(|| Told::New { now: value.text.clone() });
+                let new = (tells_new && state.is_begun()).then(|| Difference::New { now: value.text.clone() });
                 (Known { told: value, candidate: None }, new)
             }
             Some(mut known) => {
-                let told = known.see(
+                let difference = known.see(
                     Candidate {
                         value,
                         first: captured,
@@ -125,11 +126,15 @@ impl Watcher {
                     },
                     confirm_ms,
                 );
-                (known, told)
+                (known, difference)
             }
         };
-        let changed =
-            told.map(|told| Changed { url: document.url.clone(), at: captured, record: document.record.clone(), told });
+        let changed = difference.map(|difference| Changed {
+            url: document.url.clone(),
+            at: captured,
+            record: document.record.clone(),
+            difference,
+        });
         state.keep(&document.id, Some(&known), changed.as_ref()).map_err(broken)
     }
 
@@ -140,8 +145,8 @@ impl Watcher {
         let Some(known) = state.known(&deletion.id).map_err(broken)? else { return Ok(()) };
         // by the operator's own word
         let is_told = !matches!(deletion.reason, Reason::Forgotten | Reason::Scope);
-        let told = Told::Gone { before: known.told.text, reason: deletion.reason };
-        let change = is_told.then(|| Changed { url: deletion.url.clone(), at: now, record: String::new(), told });
+        let difference = Difference::Gone { before: known.told.text, reason: deletion.reason };
+        let change = is_told.then(|| Changed { url: deletion.url.clone(), at: now, record: String::new(), difference });
         state.keep(&deletion.id, None, change.as_ref()).map_err(broken)
     }
 
@@ -165,7 +170,7 @@ impl Watcher {
                 continue;
             };
             let Candidate { value, url, record, .. } = candidate.clone();
-            let changed = Changed { url, at, record, told: known.tell(value) };
+            let changed = Changed { url, at, record, difference: known.tell(value) };
             state.keep(&id, Some(&known), Some(&changed)).map_err(broken)?;
         }
         Ok(())

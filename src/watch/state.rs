@@ -1,4 +1,4 @@
-//! What a watch knows: the value of each document, values that wait for a later visit, changes that are to be told.
+//! The state of a watch: the value of each document, values that wait for a later visit, changes that are to be told.
 //!
 //! Keys begin with a letter: `d` and the id of a document; `q`, a time and an id, for a look at that time; `c` and a
 //! number, for a change; `m` for the rest. A change of a document and what follows from it are written together.
@@ -16,7 +16,7 @@ use crate::feed::Reason;
 const DOCUMENT: u8 = b'd';
 const LOOK: u8 = b'q';
 const CHANGE: u8 = b'c';
-/// Whether new documents count as such, and the time of the last message.
+/// The mark that new documents count as such, and the time of the last message.
 const BEGUN: &[u8] = b"mbegun";
 const LAST_MESSAGE: &[u8] = b"mlast";
 /// Bytes of a letter and a number.
@@ -24,7 +24,7 @@ const NUMBERED: usize = 9;
 
 type Result<T> = std::result::Result<T, String>;
 
-/// What is known of a document.
+/// The knowledge of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Known {
     /// The value that was told last, or found first.
@@ -51,7 +51,7 @@ pub(super) struct Candidate {
 impl Known {
     /// Takes a value that a visit has found. Returns what is to be told: a value counts that is another one than was
     /// told, once a visit finds it that is `confirm_ms` later than the first one with it.
-    pub(super) fn see(&mut self, seen: Candidate, confirm_ms: u64) -> Option<Told> {
+    pub(super) fn see(&mut self, seen: Candidate, confirm_ms: u64) -> Option<Difference> {
         let before = self.candidate.take().filter(|before| before.value == seen.value);
         if seen.value == self.told {
             return None;
@@ -65,11 +65,11 @@ impl Known {
     }
 
     /// Takes `value` as the one that is told now.
-    pub(super) fn tell(&mut self, value: Watched) -> Told {
+    pub(super) fn tell(&mut self, value: Watched) -> Difference {
         let now = value.text.clone();
         let before = std::mem::replace(&mut self.told, value).text;
         self.candidate = None;
-        Told::Changed { before, now }
+        Difference::Changed { before, now }
     }
 }
 
@@ -81,12 +81,12 @@ pub(super) struct Changed {
     pub at: u64,
     /// The id of its WARC record; empty where there is none.
     pub record: String,
-    pub told: Told,
+    pub difference: Difference,
 }
 
 /// A kind of change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Told {
+pub(super) enum Difference {
     New { now: String },
     Changed { before: String, now: String },
     Gone { before: String, reason: Reason },
@@ -113,7 +113,7 @@ impl State {
         Ok(State { db: database::open(path)? })
     }
 
-    /// What is known of the document `id`.
+    /// The knowledge of the document `id`.
     pub(super) fn known(&self, id: &str) -> Result<Option<Known>> {
         let found = attempt(|| self.db.get(key(DOCUMENT, id.as_bytes())))?;
         Ok(found.and_then(|bytes| parsed(&bytes)))
@@ -233,8 +233,8 @@ mod tests {
         Known { told: Watched::of(text), candidate: None }
     }
 
-    fn change(before: &str, now: &str) -> Told {
-        Told::Changed { before: before.to_owned(), now: now.to_owned() }
+    fn change(before: &str, now: &str) -> Difference {
+        Difference::Changed { before: before.to_owned(), now: now.to_owned() }
     }
 
     #[test]
@@ -265,7 +265,8 @@ mod tests {
         let open = || State::open(&path).unwrap();
         let mut price = known("9");
         price.see(seen("8", 0), DAY);
-        let changed = |n: u64| Changed { url: format!("u{n}"), at: n, record: String::new(), told: change("a", "b") };
+        let changed =
+            |n: u64| Changed { url: format!("u{n}"), at: n, record: String::new(), difference: change("a", "b") };
         {
             let state = open();
             assert_eq!((state.known("x"), state.last_message(), state.is_begun()), (Ok(None), 0, false));

@@ -3,15 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::archive::{self, Page};
 use crate::fields::{self, Field, Head, Limits, Origin};
-use crate::fingerprint::mix;
 use crate::reading::page::html_of;
 use crate::reading::tree::{TIME_MAX, parse};
 
 /// Bytes of a value that are kept, to be shown.
-const KEPT_MAX: usize = 64 << 10;
+const KEPT_MAX: usize = 16 << 10;
 
 /// A value. Two are the same if their numbers and beginnings are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub(super) struct Watched {
 impl Watched {
     /// The value `text`.
     pub(super) fn of(text: &str) -> Watched {
-        let number = mix(u64::from(crc32fast::hash(text.as_bytes())) ^ (text.len() as u64) << 32);
+        let number = u64::from_le_bytes(Sha256::digest(text)[..8].try_into().expect("a digest is longer"));
         let mut text = text.to_owned();
         text.truncate(text.floor_char_boundary(KEPT_MAX));
         Watched { text, number }

@@ -177,13 +177,16 @@ fn a_digest_is_one_message_at_the_end_of_a_run_and_reads_as_mail() {
     if !has(Tool::Program("python3")) {
         return;
     }
-    let script = "import sys, email, email.policy; m = email.message_from_file(open('mail.0'), policy=email.policy.default); \
-                  assert not m.defects, m.defects; print(m['from'], m['to'], m['subject'], m['auto-submitted'], \
-                  m.get_content_type(), m['date'].datetime.year > 2020, bool(m['message-id']), sep='|'); print(m.get_content())";
+    let script = "import email, email.policy\n\
+                  mail = email.message_from_file(open('mail.0'), policy=email.policy.default)\n\
+                  assert not mail.defects, mail.defects\n\
+                  assert mail['date'].datetime.year > 2020 and mail['message-id']\n\
+                  names = ['from', 'to', 'subject', 'auto-submitted']\n\
+                  print(*[mail[name] for name in names], mail.get_content_type(), sep='|')\n\
+                  print(mail.get_content())";
     let output = Command::new("python3").args(["-c", script]).current_dir(watched.dir()).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    let expected =
-        "crawler@example.org|me@example.org, you@example.org|texts: 2 changes|auto-generated|text/plain|True|True\n";
+    let expected = "crawler@example.org|me@example.org, you@example.org|texts: 2 changes|auto-generated|text/plain\n";
     assert!(said.starts_with(expected), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("\u{2014} Gr\u{fc}\u{df}e") && said.contains("long long"), "{said}");
 }
