@@ -64,6 +64,7 @@
 //! | [`documents`] | PDFs and the like as pages, made by processes that can do nothing else | `documents` |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result | `simweb` |
 //! | `sink` | search engines and databases that get the changes of documents; the client of webhooks | `sinks` |
+//! | `stored` | the archive as commands and servers see it: versions of URLs, answers, changes | |
 //! | `fields` | what is taken of a page by selectors, expressions, facts; its values | |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
 //! | `watch` | people are told that a value of a page has changed: by mail, in chats | |
@@ -123,4 +124,5 @@ mod fields;
 pub mod fuzzing;
 mod report;
 mod serve;
+mod stored;
 mod watch;

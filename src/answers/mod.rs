@@ -52,4 +52,6 @@ pub(crate) trait Answers: Send + Sync + 'static {
     fn explanation(&self, question: &ExplanationOf) -> Result<Value, Problem>;
     /// The share of the known URLs that is in the archive.
     fn coverage(&self, question: &Nothing) -> Result<Value, Problem>;
+    /// The newest changes since a time, or else of some days, as an Atom feed.
+    fn changes(&self, since: Option<&str>) -> Result<Vec<u8>, Problem>;
 }

@@ -3,13 +3,11 @@
 //! The archive is walked over once. Of each URL with a newer version than that moment, the version of before is found
 //! by the index, and the two are compared.
 
-mod atom;
-
 use std::io::{self, BufWriter, Write};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use super::archive::{Archive, Damage, Entry};
+use super::archive::{Archive, Damage, Entry, Feed};
 use super::compare::{self, Change, Kind, Version, back_to};
 use super::exit::{Exit, UsageError};
 use super::selection::Selection;
@@ -18,7 +16,6 @@ use crate::checkpoint::Identity;
 use crate::clock::Time;
 use crate::disk::Disk;
 use crate::text::figures::iso_ms;
-use atom::{Feed, Form};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -60,6 +57,13 @@ pub(super) struct ChangesArgs {
     /// A feed of the newest 1,000 changes, for feed readers
     #[arg(long, value_name = "FORM", value_enum, conflicts_with_all = ["json", "store"])]
     feed: Option<Form>,
+}
+
+/// The form of a feed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Form {
+    /// Atom, RFC 4287.
+    Atom,
 }
 
 impl ChangesArgs {

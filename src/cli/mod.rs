@@ -4,7 +4,6 @@
 //! error. Subcommands read a crawl directory and never write to it, but for `verify --rebuild`, `report --write`,
 //! `compact` and `forget`; `ctl` talks to the process that does.
 
-pub(crate) mod archive;
 mod audit;
 mod backup;
 mod canonical;
@@ -12,7 +11,6 @@ mod changes;
 mod cluster;
 mod columns;
 mod compact;
-mod compare;
 mod completions;
 mod config;
 mod console;
@@ -63,6 +61,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+
+pub(crate) use crate::stored as archive;
+pub(crate) use crate::stored::compare;
 
 pub use exit::{Exit, UsageError};
 

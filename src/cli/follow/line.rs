@@ -10,10 +10,10 @@ use data_encoding::BASE64;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
+use super::super::archive::of_page;
 use super::super::archive::{Damage, Response};
 use super::super::exit::UsageError;
 use super::super::page::{decode, is_page, title_of};
-use super::super::parts;
 use super::batch::Batch;
 use super::bodies::Bodies;
 use crate::archive::{Answer, History, LinkFinder, Page, redirect};
@@ -230,7 +230,7 @@ impl Lines {
             Field::Place => json!(page.place().to_string()),
             Field::Url => json!(page.url()),
             Field::Status => json!(page.status()),
-            Field::Kind => json!(parts::of_page(page).1.kind_text()),
+            Field::Kind => json!(of_page(page).1.kind_text()),
             Field::Mime => json!(page.media_type()),
             Field::Bytes => json!(page.body_bytes()),
             Field::Time => json!(iso_ms(time(page))),

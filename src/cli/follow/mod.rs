@@ -25,10 +25,11 @@ use std::time::Duration;
 use clap::Args;
 
 use super::archive::Damage;
+use super::archive::of_page;
 use super::exit::{Exit, UsageError};
 use super::preferences::StatementFilter;
 use super::selection::{KindArgs, KindChoice, Selection};
-use super::{GivenDir, Lasting, parts};
+use super::{GivenDir, Lasting};
 use crate::archive::{Cursor, Error, Follower, Page};
 use crate::text::escape::Escaped;
 use crate::web::secret::SecretAddress;
@@ -257,7 +258,7 @@ impl Run<'_> {
     }
 
     fn wants(&mut self, page: &Page) -> anyhow::Result<bool> {
-        let (archive, entry) = parts::of_page(page);
+        let (archive, entry) = of_page(page);
         if !self.selection.wants(&entry) {
             return Ok(false);
         }

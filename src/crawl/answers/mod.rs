@@ -6,6 +6,7 @@ mod search;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -16,13 +17,19 @@ use super::reports::coverage::coverage;
 use crate::answers::question::{CapturesOf, DifferenceOf, ExplanationOf, LinksOf, Nothing, StoredAt, TextOf};
 use crate::answers::{Answers, Capture, Captures, Difference, Links, Problem, Stored, Text};
 use crate::archive::Page;
+use crate::checkpoint::Identity;
+use crate::clock::{Clock, SystemClock};
 use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::replay::{self, page_path};
+use crate::stored;
 use crate::text::figures::iso_ms;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc_date;
 use page::Wanted;
+
+/// The time before now of whose changes a feed tells, if nothing else is asked for.
+const CHANGES_SPAN: Duration = Duration::from_secs(7 * 86_400);
 
 /// The archive in a crawl directory.
 pub(super) struct StoredAnswers {
@@ -133,6 +140,20 @@ impl Answers for StoredAnswers {
         let mut json = serde_json::to_value(&found).map_err(fault)?;
         json["sentence"] = found.sentence().into();
         Ok(json)
+    }
+
+    fn changes(&self, since: Option<&str>) -> Result<Vec<u8>, Problem> {
+        let now = SystemClock::new().now();
+        let since = since.map_or_else(|| Ok(now - CHANGES_SPAN), warc_date::since).map_err(Problem::Question)?;
+        let disk = Disk::real();
+        let dirs = CrawlDirs::around(&disk, &self.dir).map_err(fault)?;
+        let archive = stored::open(&disk, dirs.root()).map_err(fault)?;
+        let feed = stored::newest_changes(&archive, since).map_err(fault)?;
+        let id = Identity::read_copy(&disk, dirs.root()).map_err(fault)?.id;
+        let name = dirs.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut xml = Vec::new();
+        feed.write(id, &format!("Changes of {name}"), &iso_ms(since), &mut xml).map_err(fault)?;
+        Ok(xml)
     }
 }
 

@@ -1,12 +1,14 @@
 //! The archive as programs ask it: the API against its own document, and the tools of the Model Context Protocol by the
 //! official client.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::{Crawled, Served, crawled};
+use crate::changing::Pages;
 use crate::site::{Crawl, wait_for};
 use crate::tools::{Tool, has};
 use crate::warc::server::Answer as Sent;
@@ -152,6 +154,36 @@ fn questions_without_an_answer_say_why() {
     // archived pages have none of it at their origin
     assert_eq!(served.get("/api/archive/coverage", &[]).status, 404);
     assert_eq!(served.ask(&served.replay, "POST /mcp", &[], "{}").status, 404);
+}
+
+#[test]
+fn a_feed_reader_has_the_changes_from_a_server() {
+    let pages = Pages::new(&[("/a", "<title>A</title><p>one two"), ("/b", "<title>B</title><p>three")]);
+    pages.crawl.run(&[]).expect(0, &["finish"]);
+    let served = Served::of(&pages.crawl);
+    pages.put("/b", "<title>B</title><p>four");
+    pages.put("/a", "410 gone");
+    pages.crawl.run(&["--force"]).expect(0, &["finish"]);
+    // the archive is looked at again for each question
+    let feed = served.ask(&served.home, "GET /changes.atom", &[], "");
+    assert_eq!((feed.status, feed.field("content-type")), (200, "application/atom+xml; charset=utf-8"));
+    for (path, kind) in [("/a", "new"), ("/b", "new"), ("/b", "changed"), ("/a", "gone")] {
+        let title = format!("<title>{kind}: {}</title>", pages.url(path));
+        assert_eq!(feed.text().matches(&title).count(), 1, "{title}: {}", feed.text());
+    }
+    let none = served.ask(&served.home, "GET /changes.atom?since=2100-01-01", &[], "").text();
+    assert!(none.contains("<updated>2100-01-01") && !none.contains("<entry>"), "{none}");
+    let path = pages.crawl.path("feed.xml");
+    fs::write(&path, feed.body).unwrap();
+    if let Some(lines) = script("feed.py", &[path.to_str().unwrap()]) {
+        assert_eq!((&lines[0][0], lines.len()), (&json!("atom10"), 5), "{lines:?}");
+    }
+    let home = &served.home;
+    assert_eq!(served.ask(home, "GET /changes.atom?since=soon", &[], "").status, 400);
+    assert_eq!(served.ask(home, "POST /changes.atom", &[], "{}").status, 405);
+    assert_eq!(served.ask(home, "GET /changes.atom", &[("Sec-Fetch-Site", "cross-site")], "").status, 403);
+    assert_eq!(served.get("/changes.atom", &[]).status, 404);
+    assert!(served.ask(home, "GET /", &[], "").text().contains("href=\"/changes.atom\""));
 }
 
 #[test]

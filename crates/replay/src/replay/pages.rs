@@ -31,7 +31,8 @@ pub(super) fn page(title: &str, header: &str, body: &str) -> String {
         "<!doctype html><html lang=en><head><meta charset=utf-8>\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
          <meta name=color-scheme content=\"light dark\"><title>{}</title>\
-         <link rel=stylesheet href=\"/assets/look.css\"><link rel=stylesheet href=\"/assets/home.css\"></head>\
+         <link rel=stylesheet href=\"/assets/look.css\"><link rel=stylesheet href=\"/assets/home.css\">\
+         <link rel=alternate type=\"application/atom+xml\" href=\"/changes.atom\" title=Changes></head>\
          <body><a class=skip href=\"#main\">Skip to the archive</a>\
          <header><p class=brand><a href=\"/\">crawler</a></p>{header}</header>{body}",
         html_text(title)

@@ -9,18 +9,18 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::archive::{Archive, Damage, Entry, Response};
+use super::{Archive, Damage, Entry, Response};
 use crate::clock::Time;
 use crate::text::escape::{Escaped, escaped, json_line};
 use crate::text::figures::iso_ms;
 use crate::web::url::CanonicalUrl;
 
-pub(super) use texts::{Texts, lines_of, source_of};
+pub(crate) use texts::{Texts, lines_of, source_of};
 
 /// A kind of change of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A page that was not there.
     New,
     /// A page with another content.
@@ -38,7 +38,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::New => "new",
             Kind::Changed => "changed",
@@ -74,17 +74,17 @@ impl Standing {
 
 /// A version and the archive that it is of.
 #[derive(Clone, Copy)]
-pub(super) struct Version<'a> {
-    pub(super) archive: &'a dyn Archive,
-    pub(super) entry: &'a Entry,
+pub(crate) struct Version<'a> {
+    pub(crate) archive: &'a dyn Archive,
+    pub(crate) entry: &'a Entry,
 }
 
 impl Version<'_> {
-    pub(super) fn response(&self) -> anyhow::Result<Response> {
+    pub(crate) fn response(&self) -> anyhow::Result<Response> {
         self.archive.response(self.entry)
     }
 
-    pub(super) fn shown(&self) -> anyhow::Result<Response> {
+    pub(crate) fn shown(&self) -> anyhow::Result<Response> {
         self.archive.shown(self.entry)
     }
 
@@ -99,7 +99,7 @@ impl Version<'_> {
 
 /// A change of a URL and what is known of it: a line of `changes`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Change {
+pub(crate) struct Change {
     change: Kind,
     url: String,
     /// Time at which it was found so.
@@ -119,7 +119,7 @@ pub(super) struct Change {
 
 impl Change {
     /// Compares the versions `before` and `now` of a URL; `None` where neither is a page.
-    pub(super) fn between(before: Option<Version<'_>>, now: Option<Version<'_>>) -> anyhow::Result<Option<Change>> {
+    pub(crate) fn between(before: Option<Version<'_>>, now: Option<Version<'_>>) -> anyhow::Result<Option<Change>> {
         let mut change = match (&before, &now) {
             (None, None) => return Ok(None),
             (Some(before), None) => Change::of(Kind::Gone, &before.entry.url),
@@ -134,26 +134,26 @@ impl Change {
         Ok(Some(change))
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         self.change
     }
 
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
     /// The time at which it was found so, if it was.
-    pub(super) fn time(&self) -> Option<&str> {
+    pub(crate) fn time(&self) -> Option<&str> {
         self.time.as_deref()
     }
 
     /// True if more than bytes have changed: every change but one of a page whose text is as it was, or that has none.
-    pub(super) fn is_of_text(&self) -> bool {
+    pub(crate) fn is_of_text(&self) -> bool {
         self.change != Kind::Changed || self.has_other_text
     }
 
     /// As a line of text: kind, URL, and what is known besides.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let detail = match (self.change, self.text_changed, &self.location, self.status) {
             (_, Some(share), ..) => format!("\t{} of the text", percent(share)),
             (_, _, Some(location), _) => format!("\t{}", Escaped(location)),
@@ -203,7 +203,7 @@ impl Change {
 }
 
 /// Returns a change that was found, if it `is_wanted`; damage is reported.
-pub(super) fn wanted(
+pub(crate) fn wanted(
     change: anyhow::Result<Option<Change>>,
     is_wanted: impl Fn(&Change) -> bool,
     damage: &mut Damage,
@@ -219,7 +219,7 @@ pub(super) fn wanted(
 }
 
 /// Prints what became of a URL.
-pub(super) fn print(change: &Change, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(crate) fn print(change: &Change, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let line = if json { json_line(change)? } else { change.line() };
     Ok(writeln!(out, "{line}")?)
 }
@@ -228,7 +228,7 @@ pub(super) fn print(change: &Change, json: bool, out: &mut dyn Write) -> anyhow:
 /// the same body counts as unchanged here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// No version is before it.
     First,
     /// Its status or its content is another one.
@@ -239,13 +239,13 @@ pub(super) enum Step {
 
 impl Step {
     /// Returns the step from the version before to `entry`.
-    pub(super) fn to(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Step> {
+    pub(crate) fn to(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Step> {
         let Some(before) = archive.previous(entry)? else { return Ok(Step::First) };
         let told = |entry: &Entry| (if entry.is_confirmed() { 200 } else { entry.status }, entry.digest_sha1);
         Ok(if told(&before) == told(entry) { Step::Unchanged } else { Step::Changed })
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Step::First => "first",
             Step::Changed => "changed",
@@ -261,7 +261,7 @@ fn percent(share: f64) -> String {
 }
 
 /// The first version that `is_wanted`, from `newest` back.
-pub(super) fn back_to(
+pub(crate) fn back_to(
     archive: &dyn Archive,
     newest: Entry,
     is_wanted: impl Fn(&Entry) -> bool,
@@ -277,14 +277,14 @@ pub(super) fn back_to(
 }
 
 /// The newest version that was there at `moment`.
-pub(super) fn as_of(archive: &dyn Archive, newest: Entry, moment: Time) -> anyhow::Result<Option<Entry>> {
+pub(crate) fn as_of(archive: &dyn Archive, newest: Entry, moment: Time) -> anyhow::Result<Option<Entry>> {
     back_to(archive, newest, |entry| entry.time <= moment)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::archive::tests::FakeArchive;
     use super::*;
+    use crate::stored::tests::FakeArchive;
 
     const URL: &str = "https://a.example/";
 

@@ -3,32 +3,32 @@
 use std::collections::HashMap;
 
 use super::Version;
-use crate::cli::archive::{Entry, Response};
 use crate::reading::compared;
 use crate::similar::pieces;
+use crate::stored::{Entry, Response};
 
 /// Two texts that can be compared.
-pub(in crate::cli) struct Texts {
+pub(crate) struct Texts {
     before: String,
     now: String,
 }
 
 impl Texts {
     /// Returns what readers see of two versions; `None` where one of them is no text.
-    pub(in crate::cli) fn of(before: &Version<'_>, now: &Version<'_>) -> anyhow::Result<Option<Texts>> {
+    pub(crate) fn of(before: &Version<'_>, now: &Version<'_>) -> anyhow::Result<Option<Texts>> {
         let Some(before) = lines_of(before.entry, &before.shown()?) else { return Ok(None) };
         let Some(now) = lines_of(now.entry, &now.shown()?) else { return Ok(None) };
         Ok(Some(Texts { before, now }))
     }
 
     /// True if the texts differ, not only the bytes.
-    pub(in crate::cli) fn differ(&self) -> bool {
+    pub(crate) fn differ(&self) -> bool {
         self.before != self.now
     }
 
     /// The share of the words of both that only one of them has, wherever they are: each word counts as often as it
     /// occurs in one more often than in the other. Where words have no blanks between them, letters are compared.
-    pub(in crate::cli) fn share_changed(&self) -> f64 {
+    pub(crate) fn share_changed(&self) -> f64 {
         let mut surplus: HashMap<&str, i64> = HashMap::new();
         let mut all = 0_u64;
         for (text, step) in [(&self.before, -1), (&self.now, 1)] {
@@ -43,12 +43,12 @@ impl Texts {
 }
 
 /// Returns the text that a reader sees of a version, in lines; `None` where that is not known.
-pub(in crate::cli) fn lines_of(entry: &Entry, response: &Response) -> Option<String> {
+pub(crate) fn lines_of(entry: &Entry, response: &Response) -> Option<String> {
     compared::lines_of(&response.decoded, content_type(entry, response).as_deref())
 }
 
 /// A version as it was sent, if it is text, in UTF-8.
-pub(in crate::cli) fn source_of(entry: &Entry, response: &Response) -> Option<String> {
+pub(crate) fn source_of(entry: &Entry, response: &Response) -> Option<String> {
     compared::source_of(&response.decoded, content_type(entry, response).as_deref())
 }
 

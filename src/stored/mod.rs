@@ -1,4 +1,8 @@
-//! The archive as the subcommands see it: entries by URL and in order, and the response behind each.
+//! The archive as commands and servers see it: entries by URL and in order, the response behind each, changes.
+
+mod atom;
+pub(crate) mod compare;
+mod container;
 
 use std::io::Write;
 
@@ -10,6 +14,9 @@ use crate::web::kind::Kind;
 use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 use crate::web::{headers, mime};
+
+pub(crate) use atom::{Feed, newest_changes};
+pub(crate) use container::{of_page, open};
 
 /// One version of a URL in the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +215,7 @@ pub trait Archive {
 
 /// Damage met on the way: reported when it is met, and at the end by the exit code.
 #[derive(Default)]
-pub(super) struct Damage {
+pub(crate) struct Damage {
     first: Option<anyhow::Error>,
     met: u64,
 }
@@ -218,7 +225,7 @@ impl Damage {
     const TOLD_MAX: u64 = 20;
 
     /// Tells of a fault and goes on.
-    pub(super) fn note(&mut self, error: anyhow::Error, warnings: &mut dyn Write) {
+    pub(crate) fn note(&mut self, error: anyhow::Error, warnings: &mut dyn Write) {
         self.met += 1;
         if self.met <= Damage::TOLD_MAX {
             let _ = writeln!(warnings, "crawler: {}", Escaped(&error.to_string()));
@@ -227,7 +234,7 @@ impl Damage {
     }
 
     /// The value where nothing was met, otherwise the first fault.
-    pub(super) fn or<T>(self, value: T, warnings: &mut dyn Write) -> anyhow::Result<T> {
+    pub(crate) fn or<T>(self, value: T, warnings: &mut dyn Write) -> anyhow::Result<T> {
         if self.met > Damage::TOLD_MAX {
             let _ = writeln!(warnings, "crawler: {} more faults", self.met - Damage::TOLD_MAX);
         }
@@ -239,7 +246,7 @@ impl Damage {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::sync::OnceLock;
 
     use super::*;
@@ -251,7 +258,7 @@ pub(super) mod tests {
 
     /// An archive in memory; the handle of an entry is its place.
     #[derive(Default)]
-    pub(in crate::cli) struct FakeArchive {
+    pub(crate) struct FakeArchive {
         pub stored: Vec<(Entry, Response)>,
         /// True if reading the entries meets damage at their end.
         pub damaged: bool,
@@ -261,7 +268,7 @@ pub(super) mod tests {
 
     impl FakeArchive {
         /// Stores a version.
-        pub(in crate::cli) fn store(&mut self, url: &str, mime: &str, response: Response) {
+        pub(crate) fn store(&mut self, url: &str, mime: &str, response: Response) {
             let before = self.newest(url).unwrap().map(|entry| entry.handle);
             let entry = Entry {
                 url: url.to_owned(),
@@ -281,7 +288,7 @@ pub(super) mod tests {
         }
 
         /// Stores a page with a body.
-        pub(in crate::cli) fn page(&mut self, url: &str, status: u16, mime: &str, body: &[u8]) {
+        pub(crate) fn page(&mut self, url: &str, status: u16, mime: &str, body: &[u8]) {
             let (body, decoded) = (body.to_vec(), body.to_vec());
             self.store(url, mime, Response { status, body, decoded, ..Response::default() });
         }
