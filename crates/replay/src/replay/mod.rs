@@ -45,6 +45,8 @@ mod tests;
 
 use std::sync::Arc;
 
+use url::Url;
+
 pub use captures::{ArchiveFault, Capture, CaptureId, Captures, Content, StartPage};
 pub use home::{Home, LOOK, is_home_path, is_url, page_path};
 pub use message::{Origins, Question, Reply};
@@ -297,11 +299,26 @@ impl Replay {
 }
 
 impl Wanted<'_> {
+    /// The reference from a page as it was rendered to another one, as short as it can be: sheets may tell links to
+    /// other sites by the scheme in them.
+    fn beside(&self, url: &CanonicalUrl) -> String {
+        let address = |url| self.question.address(self.time, Form::Rendered, url);
+        let (own, other) = (address(&self.url), address(url));
+        let relative = Url::parse(&own).ok().zip(Url::parse(&other).ok()).and_then(|(own, other)| {
+            let relative = own.make_relative(&other)?;
+            own.join(&relative).is_ok_and(|joined| joined == other).then_some(relative)
+        });
+        relative.filter(|relative| !relative.is_empty()).unwrap_or(other)
+    }
+
     /// A document with its links led into the archive, at the time that is asked for.
     fn rewritten(&self, body: &[u8], source: &Source<'_>, capture: &Capture) -> Vec<u8> {
-        let mut lead = |target: &Target<'_>| {
-            let is_led = target.purpose != Purpose::Canonical;
-            is_led.then(|| self.question.address(self.time, Form::Replayed, target.url))
+        let mut lead = |target: &Target<'_>| match target.purpose {
+            Purpose::Canonical => None,
+            _ if self.form == Form::Rendered && target.is_relative && target.purpose.is_link() => {
+                Some(self.beside(target.url))
+            }
+            _ => Some(self.question.address(self.time, Form::Replayed, target.url)),
         };
         let is_at_site = self.question.site.is_some();
         let head = format!("<script src=\"{HEAD_PATH}\" data-time=\"{}\"></script>", digits(capture.time));

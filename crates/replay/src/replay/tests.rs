@@ -205,6 +205,24 @@ fn a_rendered_page_is_shown_without_its_scripts_and_else_the_page_itself() {
 }
 
 #[test]
+fn a_link_of_a_rendered_page_names_its_host_only_where_it_did() {
+    let mut memory = Memory::default();
+    memory.page("http://a.example/b/c.html?q=1", "<script>");
+    let links =
+        ["d.html", "./d.html#f", "../e", "/f?g", "c:h", "./c:h", "http://a.example/b/d.html", "//x.example/", "?q=2"];
+    memory.rendered.insert(0, links.map(|link| format!("<a href=\"{link}\">")).concat());
+    let reply = memory.ask(&format!("/{T}rd_/http://a.example/b/c.html?q=1"), &[]);
+    let page = text(&reply);
+    let found: Vec<&str> = page.split("<a href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let at = |url: &str| format!("http://r:2/{T}/{url}");
+    let same = at("http://a.example/b/d.html");
+    let colon = format!("http://r:2/{T}rd_/http://a.example/b/c:h");
+    let other = at("http://x.example/");
+    assert_eq!(found[..4], ["d.html", "d.html#f", "../e", "../f?g"], "{page}");
+    assert_eq!(found[5..], [&*colon, &same, &other, "?q=2"], "{page}");
+}
+
+#[test]
 fn a_missing_url_is_404_and_names_what_is_nearly_the_same() {
     let mut memory = Memory::default();
     memory.page("https://a.example/x", "x");

@@ -74,6 +74,8 @@ pub struct Target<'a> {
     pub url: &'a CanonicalUrl,
     /// The use that the document has for it.
     pub purpose: Purpose,
+    /// True if the document names it without a scheme and a host.
+    pub is_relative: bool,
 }
 
 /// Says where a URL leads: another URL, absolute or relative and without a fragment, or nothing, to leave it.
@@ -201,13 +203,13 @@ impl Rewriter<'_, '_> {
     fn module(&mut self, url: &str) -> Option<String> {
         let is_absolute = is_absolute(url) || url.starts_with("//");
         let target = self.page.join(url).ok().filter(|_| is_absolute)?;
-        (self.lead)(&Target { url: &target, purpose: Purpose::Part })
+        (self.lead)(&Target { url: &target, purpose: Purpose::Part, is_relative: false })
     }
 
     /// The attribute of the base, which leads where it led; a second one has none.
     fn led_base(&mut self) -> Option<Vec<u8>> {
         let url = self.base.take()?;
-        let new = (self.lead)(&Target { url: &url, purpose: Purpose::Page })?;
+        let new = (self.lead)(&Target { url: &url, purpose: Purpose::Page, is_relative: false })?;
         Some(format!("href=\"{}\"", escaped(&new)).into_bytes())
     }
 
@@ -290,7 +292,8 @@ impl Rewriter<'_, '_> {
     /// Returns where a reference is to lead, if it has to be written in another way than it is.
     fn url(&mut self, reference: &str, purpose: Purpose) -> Option<String> {
         let trimmed = reference.trim_matches(|c: char| c <= ' ');
-        if self.options.keeps_relative && !is_absolute(trimmed) && !trimmed.starts_with("//") {
+        let is_relative = !is_absolute(trimmed) && !trimmed.starts_with("//");
+        if self.options.keeps_relative && is_relative {
             return None;
         }
         let is_within = trimmed.is_empty() || trimmed.starts_with('#');
@@ -303,7 +306,7 @@ impl Rewriter<'_, '_> {
             return None;
         }
         let fragment = found.fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
-        let new = match (self.lead)(&Target { url: &found.url, purpose }) {
+        let new = match (self.lead)(&Target { url: &found.url, purpose, is_relative }) {
             Some(new) => new,
             None if is_absolute(trimmed) => return None,
             None => found.url.as_str().to_owned(),

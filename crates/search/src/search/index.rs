@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use std::thread;
 
 use tantivy::collector::{Count, TopDocs};
-use tantivy::directory::MmapDirectory;
 use tantivy::query::BooleanQuery;
 use tantivy::{IndexReader, Order, ReloadPolicy, Searcher, SegmentReader, TantivyError};
 
@@ -67,8 +66,7 @@ impl Index {
         let dirs = CrawlDirs::around(&Disk::real(), dir)?;
         let home = dirs.root().join(layout::SEARCH);
         let opened = unwinding(&home, || {
-            let files = MmapDirectory::open(index_dir(dirs.root()))?;
-            let mut index = tantivy::Index::open(ReadOnly(files))?;
+            let mut index = tantivy::Index::open(ReadOnly::open(&index_dir(dirs.root()))?)?;
             // the segments of a large index are searched side by side
             index.set_multithread_executor(thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX))?;
             index.tokenizers().register(analyzer::NAME, Analyzer);

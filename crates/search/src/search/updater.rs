@@ -30,8 +30,8 @@ const MEMORY: usize = 64 << 20;
 const COMMIT_BYTES: usize = 64 << 20;
 /// Versions between two commits, so that a kill costs less than this.
 const COMMIT_VERSIONS: u64 = 20_000;
-/// Documents of a segment that is not merged any more.
-const MERGED_MAX: usize = 200_000;
+/// Documents of a segment that is not merged any more. Segments are searched side by side, so they are of even size.
+const MERGED_MAX: usize = 50_000;
 
 /// The writer of an index.
 pub struct Updater {

@@ -7,16 +7,15 @@
 
 use std::iter;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
-use rustls::{ClientConfig, RootCertStore};
 use tokio::runtime::Runtime;
 use url::Host;
 
-use super::Failure;
+use super::{Failure, tls};
 use crate::clock::{Clock, SystemClock};
 use crate::web::retry_after::retry_after;
 use crate::web::secret::{Secret, SecretAddress};
@@ -52,10 +51,15 @@ pub struct Answer {
 impl Endpoint {
     /// The server at `address`. The error says what is wrong with it, without the address: a secret may be in it.
     pub fn new(address: &SecretAddress) -> Result<Endpoint, String> {
+        Endpoint::trusting(address, None)
+    }
+
+    /// The same, whose certificate an authority in the file `ca` has signed.
+    pub(super) fn trusting(address: &SecretAddress, ca: Option<&Path>) -> Result<Endpoint, String> {
         let base = checked(address)?;
         let client = reqwest::Client::builder()
             .user_agent(concat!("crawler/", env!("CARGO_PKG_VERSION")))
-            .tls_backend_preconfigured(tls().map_err(|e| e.to_string())?)
+            .tls_backend_preconfigured(tls::client(ca)?)
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
@@ -193,14 +197,6 @@ fn is_this_machine(url: &Url) -> bool {
 pub fn causes(error: &dyn std::error::Error) -> String {
     let causes = iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-}
-
-/// TLS with Mozilla's root certificates.
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod solr;
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod tls;
 mod verify;
 
 use std::fmt;

@@ -1,22 +1,23 @@
 //! A table of PostgreSQL: a row for each document, with the id as its key.
 //!
-//! A batch is one transaction of two statements, whatever its size. The connection has no TLS yet, so it stays on this
-//! machine: loopback or a socket in the file system.
+//! A batch is one transaction of two statements, whatever its size. A connection to another machine has TLS, and the
+//! server's certificate is checked, with its name.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use postgres::config::Host;
+use postgres::config::{Host, SslMode};
 use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fields::{FIELDS, Holds, Value};
 use super::http::causes;
 use super::settings::Settings;
 use super::sql::{columns, quoted, upsert};
-use super::{Applied, Batch, Entry, Failure, Sink};
+use super::{Applied, Batch, Entry, Failure, Sink, tls};
 use crate::web::secret::Secret;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,6 +27,8 @@ const SESSION: &str = "SET statement_timeout = '60s'; SET client_min_messages = 
 /// A table.
 pub(super) struct Postgres {
     config: Config,
+    /// TLS, where the connection has it.
+    tls: Option<MakeRustlsConnect>,
     table: String,
     client: Option<Client>,
 }
@@ -43,13 +46,13 @@ impl Postgres {
             Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
         };
         let hosts = config.get_hosts();
-        if hosts.is_empty() || !hosts.iter().all(is_here) || !config.get_hostaddrs().iter().all(IpAddr::is_loopback) {
-            return Err(
-                "there is no TLS for PostgreSQL yet: write a host of this machine, such as the end of a tunnel \
-                        or a pooler that speaks TLS"
-                    .to_owned(),
-            );
+        if hosts.is_empty() {
+            return Err("write postgres://user@host:port/database".to_owned());
         }
+        let is_here = hosts.iter().all(is_here) && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
+        let has_tls = !is_here || settings.ca.is_some() || config.get_ssl_mode() == SslMode::Require;
+        config.ssl_mode(if has_tls { SslMode::Require } else { SslMode::Disable });
+        let tls = has_tls.then(|| tls::client(settings.ca.as_deref())).transpose()?.map(MakeRustlsConnect::new);
         if !settings.user.is_empty() {
             config.user(&settings.user);
         }
@@ -57,13 +60,16 @@ impl Postgres {
             config.password(secret.expose());
         }
         config.application_name("crawler").connect_timeout(CONNECT_TIMEOUT);
-        Ok(Postgres { config, table: settings.index.clone(), client: None })
+        Ok(Postgres { config, tls, table: settings.index.clone(), client: None })
     }
 
     /// The connection, and the table.
     fn client(&mut self) -> Result<&mut Client, postgres::Error> {
         if self.client.as_ref().is_none_or(Client::is_closed) {
-            let mut client = self.config.connect(NoTls)?;
+            let mut client = match &self.tls {
+                Some(tls) => self.config.connect(tls.clone())?,
+                None => self.config.connect(NoTls)?,
+            };
             let columns = columns(|at| {
                 let holds = match FIELDS[at].holds {
                     Holds::Keywords => "text[]",
@@ -169,21 +175,23 @@ mod tests {
             let text = format!("kind = 'postgres'\nurl = '{url}'");
             let settings: Settings = toml::from_str(&text).unwrap();
             assert_eq!(settings.url, SecretAddress::new(url));
-            Postgres::new(&settings, None).map(drop)
+            Postgres::new(&settings, None).map(|sink| sink.config.get_ssl_mode())
         };
         for url in
             ["postgres://me@127.0.0.1:5432/a", "postgres://me@localhost/a", "postgres://me@%2Frun%2Fpostgresql/a"]
         {
-            assert_eq!(open(url), Ok(()), "{url}");
+            assert_eq!(open(url), Ok(SslMode::Disable), "{url}");
         }
         for url in [
             "postgres://me@db.example/a",
+            "postgres://me@db.example/a?sslmode=disable",
             "postgres://me@127.0.0.1,db.example/a",
             "postgres://me@localhost/a?hostaddr=10.0.0.1",
-            "postgres:///a",
-            "postgres://me:sesame@localhost/a",
-            "x",
+            "postgres://me@localhost/a?sslmode=require",
         ] {
+            assert_eq!(open(url), Ok(SslMode::Require), "{url}");
+        }
+        for url in ["postgres:///a", "postgres://me:sesame@localhost/a", "x"] {
             let refused = open(url).unwrap_err();
             assert!(!refused.contains("sesame"), "{refused}");
         }

@@ -59,6 +59,9 @@ pub struct Settings {
     /// A reference to a password or a key.
     #[serde(default)]
     pub secret: Reference,
+    /// The file of the authorities that sign the server's certificate, in PEM; without one, the usual ones.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
     /// Changes of a batch.
     #[serde(default = "batch")]
     pub batch: usize,

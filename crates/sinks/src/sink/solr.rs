@@ -28,7 +28,8 @@ pub(super) struct Solr {
 
 impl Solr {
     pub(super) fn new(settings: &Settings, secret: Option<&Secret>) -> Result<Solr, String> {
-        let endpoint = Endpoint::new(&settings.url)?.with_secret(&settings.user, "Bearer", secret)?;
+        let endpoint =
+            Endpoint::trusting(&settings.url, settings.ca.as_deref())?.with_secret(&settings.user, "Bearer", secret)?;
         Ok(Solr { endpoint, core: settings.index.clone(), is_ready: false })
     }
 

@@ -1,10 +1,13 @@
 //! A server of PostgreSQL with its own cluster of databases, run by its own user where the tests are root's.
 
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crawler_feed::feed::{Change, Document};
 use crawler_sinks::sink::{Batch, Failure};
+use rcgen::{CertificateParams, KeyPair};
 
 use crate::contract::{document, holds, opened, refuses_one};
 use crate::process::Server;
@@ -33,6 +36,11 @@ fn as_user(program: &Path) -> Command {
 }
 
 fn start() -> Option<Server> {
+    start_with(|_| Vec::new())
+}
+
+/// The same with more options, which may have files in its directory of data.
+fn start_with(options: impl FnOnce(&Path) -> Vec<String>) -> Option<Server> {
     let (initdb, server) = (program("initdb")?, program("postgres")?);
     let command = |port: u16, dir: &Path| {
         let (data, password) = (dir.join("data"), dir.join("password"));
@@ -45,12 +53,24 @@ fn start() -> Option<Server> {
         make.args(["-U", "me", "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-D"]).arg(&data);
         let made = make.arg(format!("--pwfile={}", password.display())).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let options = options(&data);
         let mut command = as_user(&server);
+        command.args(options.iter().flat_map(|option| ["-c", option]));
         command.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-k", "", "-p", &port.to_string()]);
         Some(command)
     };
-    let is_up = |port, _: &Path| open(port, "postgres").ids(None, 1).is_ok();
-    Server::start(command, is_up)
+    let is_up = |port, _: &Path| TcpStream::connect(("127.0.0.1", port)).is_ok();
+    let server = Server::start(command, is_up)?;
+    wait_until_ready(server.port);
+    Some(server)
+}
+
+/// Waits until the server answers, whatever it says: it starts up a moment after it listens.
+fn wait_until_ready(port: u16) {
+    let starts = |failure: &Failure| failure.to_string().contains("starting up");
+    while open(port, "postgres").ids(None, 1).is_err_and(|failure| starts(&failure)) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn open(port: u16, database: &str) -> Box<dyn crawler_sinks::sink::Sink> {
@@ -93,4 +113,37 @@ fn postgres_has_what_the_changes_say() {
     );
     let failure = opened(&text, Some("wrong")).ids(None, 1).unwrap_err();
     assert!(matches!(&failure, Failure::Broken { why } if !why.contains("wrong")), "{failure:?}");
+}
+
+#[test]
+fn postgres_is_reached_by_tls_whose_certificate_is_checked() {
+    let key = KeyPair::generate().unwrap();
+    let signed = CertificateParams::new(vec!["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
+    let certificate = signed.self_signed(&key).unwrap().pem();
+    let pems = [certificate.clone(), key.serialize_pem()];
+    let with_tls = |data: &Path| {
+        for (name, pem) in ["server.crt", "server.key"].iter().zip(&pems) {
+            std::fs::write(data.join(name), pem).unwrap();
+            Command::new("chmod").arg("600").arg(data.join(name)).status().unwrap();
+            let _ = Command::new("chown").arg("postgres").arg(data.join(name)).output();
+        }
+        std::fs::write(data.join("pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n").unwrap();
+        vec!["ssl=on".to_owned()]
+    };
+    let Some(server) = start_with(with_tls) else { return };
+    let (ca, other) = (server.dir.path().join("ca.pem"), server.dir.path().join("other.pem"));
+    std::fs::write(&ca, certificate).unwrap();
+    let unknown = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    std::fs::write(&other, unknown.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()).unwrap();
+    let open = |more: &str| {
+        let url = format!("postgres://127.0.0.1:{}/postgres", server.port);
+        let text = format!("kind = 'postgres'\nurl = '{url}'\nuser = 'me'\nsecret = '${{S}}'\n{more}");
+        opened(&text, Some(PASSWORD))
+    };
+    holds(&|| open(&format!("ca = '{}'", ca.display())));
+    let failure = open(&format!("ca = '{}'", other.display())).ids(None, 1).unwrap_err();
+    assert!(failure.to_string().contains("certificate"), "{failure:?}");
+    // the server takes no connection without TLS
+    let failure = open("").ids(None, 1).unwrap_err();
+    assert!(matches!(&failure, Failure::Broken { why } if why.contains("no encryption")), "{failure:?}");
 }
