@@ -23,8 +23,9 @@ At the second address, /TIME/URL is a capture (TIME has 1 to 14 digits), /TIMEid
 /TIMErd_/URL the page as a browser rendered it in the crawl. /timegate/URL and /timemap/link/URL are for clients of \
 Memento (RFC 7089).
 
-With addresses other than 127.0.0.1 everyone who can connect sees the archive. Browsers run no service workers there: \
-absolute paths that scripts ask for are not found.
+With addresses other than 127.0.0.1, and with --token, the first address has a token, without which nobody sees the \
+archive; programs send it as Authorization: Bearer TOKEN. There is no TLS. Browsers run no service workers at such \
+addresses: absolute paths that scripts ask for are not found.
 
 With --proxy, a browser that is configured with that address sees the archive in place of the web: the pages \
 unchanged, at their own URLs, over https too, whose certificates are signed by DIR/serve/authority.pem. Use a profile \
@@ -45,6 +46,9 @@ pub(super) struct ServeArgs {
     /// Address of archived pages: the same IP address, another port
     #[arg(long, value_name = "ADDRESS", default_value = REPLAY_ADDRESS)]
     replay: SocketAddr,
+    /// Show the archive to nobody without the token in the first address, also on this machine
+    #[arg(long)]
+    token: bool,
     /// Be a proxy, too, with this address
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = PROXY_ADDRESS)]
     proxy: Option<SocketAddr>,
@@ -68,22 +72,35 @@ impl ServeArgs {
     }
 
     fn options(&self) -> ServeOptions {
-        ServeOptions { home: self.address, replay: self.replay, proxy: self.proxy, time: self.time }
+        ServeOptions {
+            home: self.address,
+            replay: self.replay,
+            proxy: self.proxy,
+            time: self.time,
+            has_token: self.token,
+        }
     }
 }
 
 /// Says where the archive is, and how it ends.
 fn tell(served: &Served) -> anyhow::Result<()> {
     let mut err = io::stderr().lock();
-    writeln!(err, "The archive is at http://{}/", served.home())?;
+    writeln!(err, "The archive is at {}", served.url())?;
     writeln!(err, "Its pages are at http://{}/", served.replay())?;
     if let Some(proxy) = served.proxy() {
         tell_proxy(proxy, &mut err)?;
     }
     writeln!(err, "Ctrl-C closes it.")?;
     let proxy = served.proxy().map(ServedProxy::address);
-    for address in [Some(served.home()), proxy].into_iter().flatten().filter(|address| !address.ip().is_loopback()) {
-        writeln!(err, "Warning: {address} is open to others. Anyone who can connect sees the archive.")?;
+    if !served.home().ip().is_loopback() {
+        writeln!(
+            err,
+            "Warning: {} is open to others, without TLS. Who has the token sees the archive.",
+            served.home()
+        )?;
+    }
+    if let Some(proxy) = proxy.filter(|proxy| !proxy.ip().is_loopback()) {
+        writeln!(err, "Warning: {proxy} is open to others. Anyone who can connect sees the archive.")?;
     }
     Ok(err.flush()?)
 }

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
-use super::token::Token;
+use crate::serve::Token;
 use crate::server::guard::{FETCH_SITE, has_own_host, has_own_origin, only};
 
 const TOKEN: HeaderName = HeaderName::from_static("x-crawler-token");

@@ -42,7 +42,6 @@ mod routes;
 mod server;
 mod source;
 mod streams;
-mod token;
 mod warnings;
 
 pub use crate::answers::Problem;

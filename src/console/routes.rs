@@ -19,9 +19,8 @@ use super::poller::Shared;
 use super::readers::{Lane, Readers};
 use super::source::Source;
 use super::streams::Streams;
-use super::token::Token;
 use crate::answers::Problem;
-use crate::serve::ArchiveService;
+use crate::serve::{ArchiveService, Token};
 use crate::server::guard::only;
 use crate::server::{Caller, Service};
 

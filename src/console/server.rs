@@ -13,8 +13,8 @@ use super::readers::Readers;
 use super::routes::Routes;
 use super::source::Source;
 use super::streams::Streams;
-use super::token::Token;
 use crate::serve::ArchiveService;
+use crate::serve::Token;
 use crate::server::{Limits, Listener, Server};
 
 /// Connections that may not be closed for others are fewer than all: streams, and questions with the readers. The grace

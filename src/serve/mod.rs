@@ -4,10 +4,12 @@
 //! page of another site may lead the user here, and do nothing else; archived pages, which are of the same site but not
 //! of the home origin, may not ask for home pages.
 
+mod admission;
 pub(crate) mod asking;
 mod programs;
 #[cfg(feature = "search")]
 mod results;
+mod token;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use crate::server::guard::{FETCH_DESTINATION, FETCH_SITE, has_own_host, has_own_
 use crate::server::{Body, Caller, Service};
 use asking::{ask, body_of, fields, refused, without_body};
 pub(crate) use programs::Programs;
+pub(crate) use token::Token;
 
 /// Fields that a replay looks at.
 const FIELDS: [&str; 7] = [
@@ -53,6 +56,8 @@ pub(crate) struct Names {
     pub replay_port: u16,
     /// Behind the hosts of archived origins, with the port: a secret of this process.
     pub sites: String,
+    /// The token that requests have to bring, if they have to. At an archived origin its host is one.
+    pub token: Option<Token>,
 }
 
 /// Answers the requests to one of them.
@@ -80,7 +85,7 @@ impl ArchiveService {
 
     /// The origins for a request to `host`, which came to the address `local`.
     fn origins(&self, host: &str, local: SocketAddr) -> Origins {
-        let Names { home_port, replay_port, ref sites } = self.names;
+        let Names { home_port, replay_port, ref sites, .. } = self.names;
         let own = if matches!(self.side, Side::Home(..)) { home_port } else { replay_port };
         let local = SocketAddr::new(local.ip().to_canonical(), own).to_string();
         let host = if self.site(host).is_some() { &local } else { host };
@@ -123,6 +128,14 @@ impl ArchiveService {
         is_foreign.then_some((StatusCode::FORBIDDEN, "the request comes from a page of another site"))
     }
 
+    /// The answer to a request that does not have the token, where one is asked for.
+    fn admission<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
+        let token = self.names.token.as_ref()?;
+        let host = only(request.headers(), HOST).and_then(|host| host.to_str().ok());
+        let has_secret = host.is_some_and(|host| self.site(host).is_some());
+        if has_secret { None } else { admission::answer(request, token, self.names.home_port) }
+    }
+
     async fn question(&self, request: Request<Incoming>, caller: &Caller) -> Option<Question> {
         let (head, body) = request.into_parts();
         let host = only(&head.headers, HOST)?.to_str().ok()?;
@@ -144,6 +157,9 @@ impl Service for ArchiveService {
     async fn answer(&self, request: Request<Incoming>, caller: &Caller) -> Response<Body> {
         if let Some((status, why)) = self.refusal(&request, caller) {
             return refused(status, why);
+        }
+        if let Some(answer) = self.admission(&request) {
+            return answer;
         }
         if let Side::Home(_, programs) = &self.side
             && Programs::has(request.uri().path())

@@ -1,4 +1,4 @@
-//! The token that every order has to bring: made for a process, kept in memory, compared in constant time.
+//! A token that a request has to bring: made for a process, kept in memory, compared in constant time.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ const BYTES: usize = 16;
 
 /// A token: 128 random bits.
 #[derive(Clone)]
-pub(super) struct Token(String);
+pub(crate) struct Token(String);
 
 impl Token {
     /// A new one.

@@ -20,6 +20,8 @@ pub struct Served {
     child: Child,
     /// Address of the pages about the archive.
     pub home: String,
+    /// The token in the first address, if there is one.
+    pub token: String,
     /// Address of archived pages.
     pub replay: String,
     /// Address of the proxy, if there is one.
@@ -67,12 +69,14 @@ impl Served {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut address = |before: &str| {
+        let mut address_and_path = |before: &str| {
             let line = said.next().unwrap().unwrap();
             let rest = line.strip_prefix(before).unwrap_or_else(|| panic!("{line}"));
-            rest.split('/').next().unwrap().to_owned()
+            rest.split_once('/').map(|(address, path)| (address.to_owned(), path.to_owned())).unwrap()
         };
-        let home = address("The archive is at http://");
+        let (home, path) = address_and_path("The archive is at http://");
+        let token = path.strip_prefix("?token=").unwrap_or_default().to_owned();
+        let mut address = |before: &str| address_and_path(before).0;
         let replay = address("Its pages are at http://");
         let (mut proxy, mut pin) = (String::new(), String::new());
         if options.contains(&"--proxy") {
@@ -80,7 +84,7 @@ impl Served {
             pin = said.next().unwrap().unwrap().split_once("spki-list=").unwrap().1.to_owned();
         }
         std::thread::spawn(move || said.for_each(drop));
-        Served { child, home, replay, proxy, pin }
+        Served { child, home, token, replay, proxy, pin }
     }
 
     /// Asks at an address.
@@ -278,6 +282,34 @@ fn only_requests_to_our_addresses_from_our_pages_are_answered() {
     }
     let long = format!("/2026/{origin}/{}", "x".repeat(200 << 10));
     assert!((400..500).contains(&served.get(&long, &[]).status));
+}
+
+#[test]
+fn an_archive_with_a_token_is_seen_by_nobody_without_it() {
+    let Crawled { crawl, origin } = site();
+    // crawler serve --token
+    let served = Served::with(&crawl, &["--token"]);
+    let (home, replay, token) = (&served.home, &served.replay, &served.token);
+    assert_eq!(token.len(), 32);
+    let page = format!("/2100/{origin}/");
+    let api = "/api/archive/coverage".to_owned();
+    for (address, path) in [(home, "/"), (home, &*api), (home, "/mcp"), (home, "/changes.atom"), (replay, &*page)] {
+        let refused = served.ask(address, &format!("GET {path}"), &[], "");
+        assert_eq!((refused.status, refused.body.is_empty()), (401, false), "{path}");
+    }
+    let entered = served.ask(home, &format!("GET /?token={token}"), &[], "");
+    assert_eq!((entered.status, entered.field("location")), (303, "/"));
+    let cookie = entered.field("set-cookie").split(';').next().unwrap().to_owned();
+    for (address, path, status) in [(home, "/", 200), (home, &*api, 200), (replay, &*page, 302)] {
+        assert_eq!(served.ask(address, &format!("GET {path}"), &[("Cookie", &cookie)], "").status, status, "{path}");
+    }
+    let bearer = format!("Bearer {token}");
+    assert_eq!(served.ask(home, &format!("GET {api}"), &[("Authorization", &bearer)], "").status, 200);
+    // pages of other sites get nowhere, whatever the browser has
+    let foreign = [("Cookie", &*cookie), ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Dest", "script")];
+    assert_eq!(served.ask(home, &format!("GET {api}"), &foreign, "").status, 403);
+    // another run has another token
+    assert_ne!(Served::with(&crawl, &["--token"]).token, *token);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::answers::{Readers, Tools};
 use crate::clock::Time;
 use crate::console::Archived;
 use crate::replay::{Home, Origins, Proxied, Question, Replay};
-use crate::serve::{ArchiveService, Names, Programs, Side};
+use crate::serve::{ArchiveService, Names, Programs, Side, Token};
 use crate::server::{Limits, Listener, Server};
 use proxy::ArchiveProxy;
 
@@ -46,12 +46,13 @@ const LIMITS: Limits = Limits {
 /// Random bytes in the names of archived origins.
 const TOKEN_BYTES: usize = 12;
 
-/// The names of two servers at these ports. Those of archived origins have a part that nobody can guess.
-fn names(home_port: u16, replay_port: u16) -> io::Result<Names> {
+/// The names of two servers at these ports, whose requests have to bring `token`. Those of archived origins have a part
+/// that nobody can guess.
+fn names(home_port: u16, replay_port: u16, token: Option<Token>) -> io::Result<Names> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(format!("no random bytes: {error}")))?;
-    let token = data_encoding::HEXLOWER.encode(&bytes);
-    Ok(Names { home_port, replay_port, sites: format!("{token}.localhost:{replay_port}") })
+    let secret = data_encoding::HEXLOWER.encode(&bytes);
+    Ok(Names { home_port, replay_port, sites: format!("{secret}.localhost:{replay_port}"), token })
 }
 
 /// Serves archived pages of the crawl directory `dir` beside a console: some ports above it, or where that is taken, at
@@ -60,7 +61,7 @@ pub(crate) fn beside(dir: &Path, console: SocketAddr) -> io::Result<Archived> {
     let bind = |port| Listener::bind(&SocketAddr::new(console.ip(), port).to_string());
     let above = console.port().checked_add(PORTS_BETWEEN).unwrap_or_default();
     let listener = bind(above).or_else(|_| bind(0))?;
-    let names = names(console.port(), listener.address().port())?;
+    let names = names(console.port(), listener.address().port(), None)?;
     let sides = Sides::new(dir);
     let server = listener.serve("replay", LIMITS, sides.replay(names.clone()))?;
     Ok(Archived { home: sides.home(names), server })
@@ -109,12 +110,14 @@ pub(crate) struct ServeOptions {
     pub(crate) proxy: Option<SocketAddr>,
     /// The time to which captures that the proxy shows are the nearest; without it, the newest ones.
     pub(crate) time: Option<Time>,
+    /// True if requests have to bring a token; at an address of others they always have to.
+    pub(crate) has_token: bool,
 }
 
 impl ServeOptions {
     /// These addresses, and no proxy.
     pub(crate) fn at(home: SocketAddr, replay: SocketAddr) -> ServeOptions {
-        ServeOptions { home, replay, proxy: None, time: None }
+        ServeOptions { home, replay, proxy: None, time: None, has_token: false }
     }
 }
 
@@ -124,6 +127,7 @@ pub(crate) struct Served {
     replay: Server,
     pages: Arc<Replay>,
     proxy: Option<ServedProxy>,
+    token: Option<Token>,
 }
 
 /// A proxy that is served.
@@ -138,7 +142,7 @@ pub(crate) struct ServedProxy {
 impl Served {
     /// Serves the archive of the crawl directory `dir`.
     pub(crate) fn open(dir: &Path, options: ServeOptions) -> Result<Served, CrawlError> {
-        let ServeOptions { home, replay, proxy, time } = options;
+        let ServeOptions { home, replay, proxy, time, has_token } = options;
         if home.ip() != replay.ip() {
             return Err(CrawlError::Usage(format!(
                 "--address {home} and --replay {replay}: give both the same IP address, and different ports"
@@ -146,18 +150,27 @@ impl Served {
         }
         let (home, replay) = (listen(home)?, listen(replay)?);
         let proxy = proxy.map(listen).transpose()?;
-        let names = names(home.address().port(), replay.address().port()).map_err(failed)?;
+        let has_token = has_token || !home.address().ip().is_loopback();
+        let token =
+            has_token.then(Token::new).transpose().map_err(|error| failed(io::Error::other(error.to_string())))?;
+        let names = names(home.address().port(), replay.address().port(), token.clone()).map_err(failed)?;
         let sides = Sides::new(dir);
         let home = home.serve("serve-home", LIMITS, sides.home(names.clone())).map_err(failed)?;
         let replay = replay.serve("serve-replay", LIMITS, sides.replay(names)).map_err(failed)?;
         let open = |listener| ServedProxy::open(listener, dir, Proxied::new(sides.captures.clone(), time));
         let proxy = proxy.map(open).transpose()?;
-        Ok(Served { home, replay, pages: sides.pages, proxy })
+        Ok(Served { home, replay, pages: sides.pages, proxy, token })
     }
 
     /// The address of our own pages.
     pub(crate) fn home(&self) -> SocketAddr {
         self.home.address()
+    }
+
+    /// The URL that a browser opens first, with the token.
+    pub(crate) fn url(&self) -> String {
+        let token = self.token.as_ref().map_or(String::new(), |token| format!("?token={}", token.as_text()));
+        format!("http://{}/{token}", self.home())
     }
 
     /// Asks for the newest capture of `url` as a browser does. Returns its path at both addresses, if it is shown.

@@ -54,12 +54,12 @@ impl Endpoint {
         Endpoint::trusting(address, None)
     }
 
-    /// The same, whose certificate an authority in the file `ca` has signed.
-    pub(super) fn trusting(address: &SecretAddress, ca: Option<&Path>) -> Result<Endpoint, String> {
+    /// The same, whose certificate an authority in this file may have signed.
+    pub(super) fn trusting(address: &SecretAddress, ca_file: Option<&Path>) -> Result<Endpoint, String> {
         let base = checked(address)?;
         let client = reqwest::Client::builder()
             .user_agent(concat!("crawler/", env!("CARGO_PKG_VERSION")))
-            .tls_backend_preconfigured(tls::client(ca)?)
+            .tls_backend_preconfigured(tls::client(ca_file)?)
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)

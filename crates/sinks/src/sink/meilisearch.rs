@@ -40,8 +40,11 @@ struct Api {
 
 impl Meilisearch {
     pub(super) fn new(settings: &Settings, secret: Option<&Secret>) -> Result<Meilisearch, String> {
-        let endpoint =
-            Endpoint::trusting(&settings.url, settings.ca.as_deref())?.with_secret(&settings.user, "Bearer", secret)?;
+        let endpoint = Endpoint::trusting(&settings.url, settings.ca_file.as_deref())?.with_secret(
+            &settings.user,
+            "Bearer",
+            secret,
+        )?;
         Ok(Meilisearch { api: Api { endpoint, index: settings.index.clone() }, listing: Sorted::default() })
     }
 }

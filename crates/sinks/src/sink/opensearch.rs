@@ -39,8 +39,11 @@ struct Bulk {
 
 impl OpenSearch {
     pub(super) fn new(settings: &Settings, secret: Option<&Secret>) -> Result<OpenSearch, String> {
-        let endpoint =
-            Endpoint::trusting(&settings.url, settings.ca.as_deref())?.with_secret(&settings.user, "ApiKey", secret)?;
+        let endpoint = Endpoint::trusting(&settings.url, settings.ca_file.as_deref())?.with_secret(
+            &settings.user,
+            "ApiKey",
+            secret,
+        )?;
         Ok(OpenSearch { endpoint, index: settings.index.clone(), is_ready: false })
     }
 

@@ -50,9 +50,9 @@ impl Postgres {
             return Err("write postgres://user@host:port/database".to_owned());
         }
         let is_here = hosts.iter().all(is_here) && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
-        let has_tls = !is_here || settings.ca.is_some() || config.get_ssl_mode() == SslMode::Require;
+        let has_tls = !is_here || settings.ca_file.is_some() || config.get_ssl_mode() == SslMode::Require;
         config.ssl_mode(if has_tls { SslMode::Require } else { SslMode::Disable });
-        let tls = has_tls.then(|| tls::client(settings.ca.as_deref())).transpose()?.map(MakeRustlsConnect::new);
+        let tls = has_tls.then(|| tls::client(settings.ca_file.as_deref())).transpose()?.map(MakeRustlsConnect::new);
         if !settings.user.is_empty() {
             config.user(&settings.user);
         }

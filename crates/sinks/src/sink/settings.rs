@@ -59,9 +59,9 @@ pub struct Settings {
     /// A reference to a password or a key.
     #[serde(default)]
     pub secret: Reference,
-    /// The file of the authorities that sign the server's certificate, in PEM; without one, the usual ones.
+    /// The file of authorities, in PEM, that are trusted besides the usual ones.
     #[serde(default)]
-    pub ca: Option<PathBuf>,
+    pub ca_file: Option<PathBuf>,
     /// Changes of a batch.
     #[serde(default = "batch")]
     pub batch: usize,

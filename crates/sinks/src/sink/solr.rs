@@ -28,8 +28,11 @@ pub(super) struct Solr {
 
 impl Solr {
     pub(super) fn new(settings: &Settings, secret: Option<&Secret>) -> Result<Solr, String> {
-        let endpoint =
-            Endpoint::trusting(&settings.url, settings.ca.as_deref())?.with_secret(&settings.user, "Bearer", secret)?;
+        let endpoint = Endpoint::trusting(&settings.url, settings.ca_file.as_deref())?.with_secret(
+            &settings.user,
+            "Bearer",
+            secret,
+        )?;
         Ok(Solr { endpoint, core: settings.index.clone(), is_ready: false })
     }
 

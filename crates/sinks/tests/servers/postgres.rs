@@ -140,8 +140,8 @@ fn postgres_is_reached_by_tls_whose_certificate_is_checked() {
         let text = format!("kind = 'postgres'\nurl = '{url}'\nuser = 'me'\nsecret = '${{S}}'\n{more}");
         opened(&text, Some(PASSWORD))
     };
-    holds(&|| open(&format!("ca = '{}'", ca.display())));
-    let failure = open(&format!("ca = '{}'", other.display())).ids(None, 1).unwrap_err();
+    holds(&|| open(&format!("ca_file = '{}'", ca.display())));
+    let failure = open(&format!("ca_file = '{}'", other.display())).ids(None, 1).unwrap_err();
     assert!(failure.to_string().contains("certificate"), "{failure:?}");
     // the server takes no connection without TLS
     let failure = open("").ids(None, 1).unwrap_err();
