@@ -1,4 +1,4 @@
-//! Who sees an archive that is served with a token.
+//! The check of the token of an archive that is served with one.
 //!
 //! The address that the command prints has the token. Who opens it gets a cookie that scripts cannot read, and goes on
 //! without it in the address; programs bring the token as a bearer (RFC 6750).
