@@ -64,7 +64,6 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// The watch `name` of the crawl in `dir`. `webhook` is the URL to which the settings refer.
     pub(crate) fn new(name: &str, dir: &Path, settings: &Watch, webhook: Option<&Secret>) -> Result<Watcher, String> {
-        settings.check()?;
         Ok(Watcher {
             name: name.to_owned(),
             dir: dir.to_owned(),
@@ -181,12 +180,15 @@ impl Watcher {
         let now = self.clock.now();
         let digest = self.digest;
         let state = self.state()?;
-        let changes = state.changes(SHOWN_MAX).map_err(broken)?;
         let is_time = match digest {
             Digest::Every(time) => now.ms() >= state.last_message() + ms(time),
             Digest::Run => is_end,
         };
-        if changes.number == 0 || !is_time {
+        if !is_time {
+            return Ok(());
+        }
+        let changes = state.changes(SHOWN_MAX).map_err(broken)?;
+        if changes.number == 0 {
             return Ok(());
         }
         let message = Message { watch: &self.name, changes: &changes.first, number: changes.number };

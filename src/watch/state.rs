@@ -121,10 +121,14 @@ impl State {
 
     /// Notes what is known of a document now, and the change that is to be told.
     pub(super) fn keep(&self, id: &str, known: Option<&Known>, change: Option<&Changed>) -> Result<()> {
+        let before = self.known(id)?;
+        if change.is_none() && before.as_ref() == known {
+            return Ok(());
+        }
         let mut batch = Batch::default();
         let document = key(DOCUMENT, id.as_bytes());
         let look_at = |known: &Known| known.candidate.as_ref().map(|candidate| candidate.look_at);
-        if let Some(at) = self.known(id)?.as_ref().and_then(look_at) {
+        if let Some(at) = before.as_ref().and_then(look_at) {
             batch.remove(look(at, id));
         }
         match known {

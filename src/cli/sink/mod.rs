@@ -19,9 +19,8 @@ use crate::sink::Delivery;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The sinks are the [sink.NAME] and [watch.NAME] tables of the settings. A crawl with these settings feeds them itself \
-while it runs; \
-these commands do it for a crawl that runs without them, that has ended, or whose targets were away. A sink keeps its \
-place in the crawl directory: kill it at any time, and the same command continues.
+while it runs; these commands do it for a crawl that runs without them, that has ended, or whose targets were away. A \
+sink keeps its place in the crawl directory: kill it at any time, and the same command continues.
 
 verify and repair first deliver what is new. They print a line for each difference: the sink, missing, extra or stale, \
 and the id of the document.
