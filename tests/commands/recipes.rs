@@ -1,19 +1,19 @@
 //! The commands of docs/RECIPES.md, as they are there: each recipe on a synthetic web, whose right result is known,
-//! and on a site of documentation as rustdoc makes it. Only the reader's address is replaced.
+//! and on a site of documentation as rustdoc makes it. Only addresses are replaced, and a delivery that fails ends its
+//! command soon.
 
 mod documentation;
+mod engines;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use crawler::simweb::{SimOptions, SimWeb};
 use documentation::Documentation;
+use engines::{Documents, Engines};
 
 use super::site::{RUSH, next_second};
 use super::tutorial::{SITE, settle, with_binary};
@@ -44,6 +44,9 @@ fn blocks(text: &str) -> Vec<String> {
     blocks
 }
 
+/// Servers of the recipes that take documents or texts: Elasticsearch, Typesense, Qdrant, and one that embeds.
+const SERVERS: [&str; 4] = ["localhost:9200", "localhost:8108", "localhost:6333", "localhost:8080"];
+
 /// Programs that some blocks take and few machines have.
 const PROGRAMS: [&str; 5] = ["sqlite3", "duckdb", "kcat", "curl", "jq"];
 
@@ -56,63 +59,18 @@ fn can_run(block: &str) -> bool {
     PROGRAMS.into_iter().filter(|program| takes(program)).all(|program| has(Tool::Program(program)))
 }
 
-/// A search engine that takes documents in bulk, as far as a recipe sees it.
-struct SearchEngine {
-    address: std::net::SocketAddr,
-    /// The documents by their ids.
-    documents: Arc<Mutex<BTreeMap<String, serde_json::Value>>>,
-}
-
-impl SearchEngine {
-    fn start() -> SearchEngine {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (address, documents) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(BTreeMap::new())));
-        let taken = documents.clone();
-        // it ends with the process
-        std::thread::spawn(move || listener.incoming().for_each(|stream| answer_bulk(stream.unwrap(), &taken)));
-        SearchEngine { address, documents }
-    }
-}
-
-/// Takes one request in: what is done, and behind what is indexed its document.
-fn answer_bulk(stream: TcpStream, documents: &Mutex<BTreeMap<String, serde_json::Value>>) {
-    let mut reader = BufReader::new(&stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).unwrap() > 0 {}
-    assert!(head.starts_with("POST /pages/_bulk ") && head.contains("application/x-ndjson"), "{head}");
-    if head.contains("100-continue") {
-        (&stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
-    }
-    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-    let mut body = vec![0; length.unwrap()];
-    reader.read_exact(&mut body).unwrap();
-    let mut lines = serde_json::Deserializer::from_slice(&body).into_iter::<serde_json::Value>().map(Result::unwrap);
-    while let Some(act) = lines.next() {
-        match act["delete"]["_id"].as_str() {
-            Some(id) => _ = documents.lock().unwrap().remove(id),
-            None => {
-                let id = act["index"]["_id"].as_str().unwrap().to_owned();
-                documents.lock().unwrap().insert(id, lines.next().unwrap());
-            }
-        }
-    }
-    let answer = "{\"errors\":false}";
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", answer.len());
-    (&stream).write_all(format!("{head}{answer}").as_bytes()).unwrap();
-}
-
 /// A place in which recipes are run for one site.
 struct Place {
     dir: tempfile::TempDir,
     site: String,
-    search: SearchEngine,
+    engines: Engines,
 }
 
 impl Place {
     /// Makes a place with the files of the first section, and the settings that a crawl of a site on loopback needs.
     fn new(site: &str, settings: &str) -> Place {
-        let (dir, search) = (tempfile::tempdir().unwrap(), SearchEngine::start());
-        let place = Place { dir, site: site.to_owned(), search };
+        let (dir, engines) = (tempfile::tempdir().unwrap(), Engines::start());
+        let place = Place { dir, site: site.to_owned(), engines };
         let (heading, blocks) = recipes().remove(0);
         assert_eq!(heading, FIRST);
         blocks.iter().for_each(|block| place.run(block));
@@ -125,16 +83,23 @@ impl Place {
         if !can_run(block) {
             return;
         }
-        let block = &block.replace(SITE, &self.site);
-        let block = &block.replace("localhost:9200", &self.search.address.to_string());
+        let mut block = block.replace(SITE, &self.site).replace(" --exec ", " --retries 2 --exec ");
+        for server in SERVERS {
+            block = block.replace(server, &self.engines.address.to_string());
+        }
         // kcat brings its own cluster in memory for tests
         let block = &block.replace("-b localhost:9092", "-b localhost:9092 -X test.mock.num.brokers=1");
-        let mut command = Command::new("sh");
-        command.args(["-euc", block]).stdin(Stdio::null());
-        let output = with_binary(&mut command).current_dir(self.dir.path()).output().unwrap();
+        let output = self.shell(block);
         assert!(output.status.success(), "{block}: {}", String::from_utf8_lossy(&output.stderr));
         let quiet = block.lines().any(|line| line.ends_with(" --quiet"));
         assert!(!quiet || output.stderr.is_empty(), "{block}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Runs a shell's command.
+    fn shell(&self, command: &str) -> Output {
+        let mut shell = Command::new("sh");
+        shell.args(["-euc", command]).stdin(Stdio::null()).current_dir(self.dir.path());
+        with_binary(&mut shell).output().unwrap()
     }
 
     fn read(&self, name: &str) -> String {
@@ -188,11 +153,7 @@ impl Place {
         if has(Tool::Python("sqlite3")) {
             assert_eq!(count("sqlite3", "feed.db"), expected);
         }
-        let places = |command: &str| {
-            let mut shell = Command::new("sh");
-            let output = shell.args(["-euc", command]).current_dir(self.dir.path()).output().unwrap();
-            String::from_utf8(output.stdout).unwrap().trim().to_owned()
-        };
+        let places = |command: &str| String::from_utf8(self.shell(command).stdout).unwrap().trim().to_owned();
         for command in [
             "sqlite3 lines.db 'select count(*) from pages'",
             "duckdb -csv -noheader lines.duckdb 'select count(*) from pages'",
@@ -202,14 +163,61 @@ impl Place {
             }
         }
         if can_run("curl | jq") {
-            let documents = self.search.documents.lock().unwrap();
-            let titled = documents.values().filter(|page| page["title"].is_string()).count();
+            let kept = self.engines.kept();
+            let titled = kept.elasticsearch.values().filter(|page| page["title"].is_string()).count();
             let found = self.objects("pages.jsonl").into_iter().filter(|(_, page)| page["status"] == 200);
             let found: BTreeSet<String> = found.map(|(url, _)| url).collect();
-            assert_eq!((documents.keys().cloned().collect(), titled > 0), (found, true));
+            assert_eq!((kept.elasticsearch.keys().cloned().collect(), titled > 0), (found, true));
         }
         if has(Tool::Python("duckdb")) {
             assert_eq!(count("duckdb", "feed.duckdb"), expected);
+        }
+    }
+
+    /// The documents of the crawl of the recipe, as `list` prints them.
+    fn documents(&self) -> Documents {
+        let listed = self.said(&["list", "--documents", "--json", "--dir", "indexed"]);
+        let listed = listed.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        listed.map(|document| (document["id"].as_str().unwrap().to_owned(), document)).collect()
+    }
+
+    /// Checks that the targets of the recipe have the documents of the crawl, also once one of them was deleted, and
+    /// that a document which is refused is a failure.
+    fn assert_equal_to_the_site(&self, blocks: &[String]) {
+        if !can_run("kcat | jq") && !can_run("curl | jq") {
+            return;
+        }
+        let (before, mut topic) = (self.documents(), Documents::new());
+        assert!(before.len() > 5, "{before:?}");
+        self.assert_indexed(&before, &mut topic);
+        let (id, document) = before.first_key_value().unwrap();
+        self.said(&["forget", document["url"].as_str().unwrap(), "--dir", "indexed"]);
+        blocks.iter().filter(|block| block.contains("crawler follow ")).for_each(|block| self.run(block));
+        let after = self.documents();
+        assert!(!after.contains_key(id), "{after:?}");
+        self.assert_indexed(&after, &mut topic);
+        if can_run("curl | jq") {
+            let refused = self.shell("echo '{\"op\":\"upsert\",\"id\":\"0\"}' | sh to-typesense.sh");
+            let said = String::from_utf8_lossy(&refused.stderr);
+            assert!(!refused.status.success() && said.contains("a field is missing"), "{said}");
+        }
+    }
+
+    /// Checks that each target has these documents. The topic gets the last batch first.
+    fn assert_indexed(&self, documents: &Documents, topic: &mut Documents) {
+        if can_run("kcat | jq") {
+            for line in self.read("kafka.batch").lines() {
+                match line.split_once(':').unwrap() {
+                    (id, "") => topic.remove(id),
+                    (id, document) => topic.insert(id.to_owned(), serde_json::from_str(document).unwrap()),
+                };
+            }
+            assert_eq!(digests(topic), digests(documents));
+        }
+        if can_run("curl | jq") {
+            let kept = self.engines.kept();
+            assert_eq!(digests(&kept.typesense), digests(documents));
+            assert_eq!(digests(&kept.qdrant), digests(documents));
         }
     }
 
@@ -233,6 +241,11 @@ impl Place {
     fn is_zip(&self, name: &str) -> bool {
         fs::read(self.dir.path().join(name)).unwrap().starts_with(b"PK\x03\x04")
     }
+}
+
+/// The digests of documents, by their ids.
+fn digests(documents: &Documents) -> BTreeMap<&str, &serde_json::Value> {
+    documents.iter().map(|(id, document)| (id.as_str(), &document["digest"])).collect()
 }
 
 /// Tries every recipe in its own place, all at the same time: most of each is waiting for servers and seconds.
@@ -295,6 +308,7 @@ fn the_recipes_work_on_a_synthetic_web() {
             "Search index" => assert!(place.objects("texts.jsonl").len() > 50),
             "Ask an archive" => place.assert_answered(),
             "Feed" => place.assert_fed(&expected),
+            "Index that equals the site" => place.assert_equal_to_the_site(&blocks),
             other => panic!("no test knows what comes of the recipe {other:?}"),
         }
     });
@@ -362,6 +376,7 @@ fn the_recipes_work_on_a_site_of_documentation() {
             }
             "Ask an archive" => place.assert_answered(),
             "Feed" => place.assert_fed(&place.stored("feed")),
+            "Index that equals the site" => place.assert_equal_to_the_site(&blocks),
             other => panic!("no test knows what comes of the recipe {other:?}"),
         }
     });
