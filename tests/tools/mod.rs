@@ -75,7 +75,6 @@ pub fn skip(why: &str) {
     assert!(!in_ci(), "{why}; with CI=false the tests that need it are skipped");
     println!("skipped: {why}");
     let test = std::thread::current().name().unwrap_or("main").to_owned();
-    let test = std::env::var("NEXTEST_TEST_NAME").unwrap_or(test);
     let file = OpenOptions::new().create(true).append(true).open(SKIPPED);
     file.unwrap().write_all(format!("{test}\t{why}\n").as_bytes()).unwrap();
 }
