@@ -95,6 +95,9 @@ fn of_all(config: &Config) -> Checked {
 
 fn sinks(config: &Config) -> Checked {
     require((0.0..=1.0).contains(&config.feed.deletions_max), "feed.deletions_max", "write a share from 0 to 1")?;
+    let share = config.feed.near_duplicates;
+    let is_share = share == 0.0 || (0.5..=1.0).contains(&share);
+    require(is_share, "feed.near_duplicates", "write a share from 0.5 to 1, or 0 for none")?;
     for (name, settings) in &config.sink {
         fed(config, SINK, name, settings.check().map_err(|error| error.to_string()))?;
     }

@@ -415,6 +415,8 @@ section! {
     Feed {
         /// The share of its documents that a host may lose in a day, besides ten; beyond it deletions wait.
         deletions_max: f64 = Limits::default().share,
+        /// The share of their texts that two documents have in common to be one; 0: all stand for themselves.
+        near_duplicates: f64 = 0.0,
     }
 }
 

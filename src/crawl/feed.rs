@@ -68,6 +68,10 @@ impl Rules for CrawlRules {
         mix(u64::from(crc32fast::hash(&json)))
     }
 
+    fn near_duplicates(&self) -> Option<f64> {
+        Some(self.config.feed.near_duplicates).filter(|&share| share > 0.0)
+    }
+
     /// A scope that is not known leaves nothing out.
     fn has(&self, url: &CanonicalUrl) -> bool {
         let scope = self.scope.get_or_init(|| self.scope());

@@ -218,6 +218,35 @@ fn more_deletions_than_a_days_share_wait_for_the_operator() {
     assert_eq!(lines(dir, &["follow", "--documents", "--once", "--deletions-max", "0.5"]).len(), 40);
 }
 
+#[test]
+fn pages_that_say_nearly_the_same_are_one_document_where_the_settings_say_so() {
+    let words: Vec<_> = (0..150).map(|at| format!("word{}", at * 7919 % 1_000)).collect();
+    let long = |title: &str| page(title, &format!("<p>{}</p>", words.join(" ")));
+    let pages = Pages::new(&[("/a", &long("A")), ("/b", &long("B")), ("/c", &page("C", ""))]);
+    let dir = pages.crawl.dir.path();
+    pages.crawl.run(&["--force"]).expect(0, &["finish"]);
+    let first = lines(dir, &FOLLOW);
+    let urls = |changes: &[Value]| changes.iter().map(|change| change["urls"].clone()).collect::<Vec<_>>();
+    let alone: Vec<_> = ["/a", "/b", "/c"].map(|path| serde_json::json!([pages.url(path)])).to_vec();
+    let mut told = urls(&first);
+    told.sort_by_key(Value::to_string);
+    assert_eq!(told, alone);
+    // what was read without signatures is read once more
+    let config = pages.crawl.path("crawler.toml");
+    let before = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{before}\n[feed]\nnear_duplicates = 0.8\n")).unwrap();
+    pages.crawl.run(&["--force"]).expect(0, &["finish"]);
+    let changes = lines(dir, &FOLLOW);
+    let stays = if short(&pages, &changes)[0] == "delete /b duplicate" { ["/a", "/b"] } else { ["/b", "/a"] };
+    assert_eq!(short(&pages, &changes)[1], format!("upsert {}", stays[0]));
+    assert_eq!(changes[1]["urls"], serde_json::json!(stays.map(|path| pages.url(path))));
+    assert_eq!((changes.len(), listed(dir).len()), (2, 2));
+    fs::write(&config, before).unwrap();
+    pages.crawl.run(&["--force"]).expect(0, &["finish"]);
+    lines(dir, &FOLLOW);
+    assert_eq!(listed(dir).len(), 3);
+}
+
 /// A follower whose consumer keeps each batch in a file of its own.
 fn follower(dir: &Path) -> Child {
     let consumer = "f=batches/$(date +%s%N); cat > $f.part && mv $f.part $f";

@@ -23,6 +23,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("crawl.user_agent", "\"1bot\"", "must start with a name of letters, - and _"),
     ("crawl.contact", "\"(me)\"", "write a URL or an e-mail address, such as"),
     ("feed.deletions_max", "1.5", "write a share from 0 to 1"),
+    ("feed.near_duplicates", "0.4", "write a share from 0.5 to 1, or 0 for none"),
     ("identity.signature_agent", "\"http://bot.example\"", "must be the https origin that serves the key directory"),
     ("identity.signature_agent", "\"https://bot.example/keys\"", "in lower case and without a path"),
     ("identity.signature_agent", "\"https://Bot.example\"", "in lower case and without a path"),

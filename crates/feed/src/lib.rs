@@ -4,7 +4,7 @@
 
 use crawler_archive::{self as archive, dirs};
 use crawler_contract::record;
-use crawler_core::{container, disk, warc};
+use crawler_core::{container, disk, similar, warc};
 #[cfg(test)]
 use crawler_web::fingerprint;
 use crawler_web::{clock, web};

@@ -1,5 +1,7 @@
 //! Signatures of texts: enough to estimate how alike one is to another.
 
+use serde::{Deserialize, Serialize};
+
 use super::words::words;
 use crate::fingerprint::mix_next;
 
@@ -16,7 +18,8 @@ pub const PARTS: usize = 8;
 pub const PART_BYTES: usize = 8;
 
 /// A signature of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Vec<u8>", try_from = "Vec<u8>")]
 pub struct Signature(pub(super) [u8; BYTES]);
 
 impl Signature {
@@ -50,6 +53,20 @@ impl Signature {
     #[cfg(test)]
     pub(crate) fn resemblance(&self, other: &Signature) -> f64 {
         resemblance(&self.0, &other.0)
+    }
+}
+
+impl From<Signature> for Vec<u8> {
+    fn from(signature: Signature) -> Vec<u8> {
+        signature.0.to_vec()
+    }
+}
+
+impl TryFrom<Vec<u8>> for Signature {
+    type Error = String;
+
+    fn try_from(bytes: Vec<u8>) -> Result<Signature, String> {
+        bytes.try_into().map(Signature).map_err(|bytes: Vec<u8>| format!("a signature of {} bytes", bytes.len()))
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::change::Reason;
 use super::key::{Key, Stored};
 use super::sighting::{Seen, Sighting};
+use crate::similar::Signature;
 
 /// Milliseconds between two visits that confirm each other.
 const CONFIRMED_AFTER: u64 = 24 * 60 * 60 * 1_000;
@@ -18,6 +19,8 @@ pub(super) struct Version {
     pub digest: [u8; 20],
     /// The URL that it names as canonical, where that is another one.
     pub canonical: Option<String>,
+    /// Its text, where near-duplicates are looked for.
+    pub signature: Option<Signature>,
 }
 
 /// The newest answers.
@@ -117,8 +120,8 @@ impl Entry {
         self.seen = at;
         self.url = sighting.url;
         self.newest = match sighting.seen {
-            Seen::Content { digest, canonical } => {
-                self.content = Some(Version { stored: sighting.stored, captured: at, digest, canonical });
+            Seen::Content { digest, canonical, signature } => {
+                self.content = Some(Version { stored: sighting.stored, captured: at, digest, canonical, signature });
                 Newest::Content
             }
             Seen::Again { .. } => Newest::Content,
@@ -163,6 +166,12 @@ impl Entry {
                 if counts { Fate::Moved(to) } else { by_content }
             }
         }
+    }
+
+    /// True if a visit that is a day later or more found the content as it was.
+    pub fn is_settled(&self) -> bool {
+        let since = |content: &Version| self.seen - content.captured;
+        self.newest == Newest::Content && self.content.as_ref().is_some_and(|content| since(content) >= CONFIRMED_AFTER)
     }
 
     /// True if consumers have it.

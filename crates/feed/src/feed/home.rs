@@ -39,6 +39,8 @@ pub(super) struct Head {
     pub forgotten: usize,
     /// The scope by which it left URLs out.
     pub scope: u64,
+    /// The share of their texts that near-duplicates have in common, where these are looked for.
+    pub near_duplicates: Option<f64>,
     /// Documents that consumers have.
     pub documents: u64,
     /// Hosts that lost documents within a day, or whose deletions wait for the operator.
@@ -117,6 +119,11 @@ impl Home {
     /// The file of a pass with the ends of leads.
     pub fn outcomes(&self) -> PathBuf {
         self.scratch("outcomes")
+    }
+
+    /// The file of a pass with the documents that are nearly the same as another one.
+    pub fn near(&self) -> PathBuf {
+        self.scratch("near")
     }
 
     /// The file of a pass with the other URLs of documents.

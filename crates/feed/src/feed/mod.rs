@@ -12,6 +12,7 @@
 //! | kind | likewise, of answers that are no content; a challenge, a block or a rate limit says nothing |
 //! | duplicate | it redirects for good to a document, or for a day; or names a document as canonical |
 //! | robots | a robots.txt that was read forbids it; an error or a wall says nothing |
+//! | duplicate | its text is nearly that of another document, where the operator wants these to be one |
 //! | scope | the settings of the crawl leave it out |
 //! | forgotten | the operator had it removed: at once |
 //!
@@ -28,6 +29,7 @@ mod guard;
 mod home;
 mod id;
 mod key;
+mod near;
 mod pass;
 mod resolve;
 mod robots;

@@ -14,10 +14,11 @@ use super::guard::{Counted, Days, Limits};
 use super::home::Home;
 use super::id::id_of;
 use super::key::{Key, Stored};
+use super::near::NearDuplicates;
 use super::resolve::{Others, Outcome, Outcomes, Resolver};
 use super::robots::RobotsFiles;
 use super::run::RunWriter;
-use super::sighting::{Eye, Seen, Sighting};
+use super::sighting::{Eye, Seen, Sighting, signature};
 use super::urls::Urls;
 use crate::archive::Page;
 use crate::clock::Time;
@@ -45,9 +46,10 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    pub fn new(keys: KeyMaker) -> Answers {
+    /// For a pass that looks for near-duplicates, or for one that does not.
+    pub fn new(keys: KeyMaker, has_near_duplicates: bool) -> Answers {
         let sorter = || Sorter::new(MEMORY);
-        Answers { keys, eye: Eye::new(), sightings: sorter(), robots: sorter(), taken: 0 }
+        Answers { keys, eye: Eye::new(has_near_duplicates), sightings: sorter(), robots: sorter(), taken: 0 }
     }
 
     /// Takes an answer.
@@ -82,6 +84,15 @@ pub(super) struct Changed<'a> {
     pub forgotten: Option<&'a ForgottenList>,
     /// The scope, if it is another one.
     pub scope: Option<&'a dyn Fn(&CanonicalUrl) -> bool>,
+    /// True if near-duplicates are told by another share, for the first time, or not any more.
+    pub likeness: bool,
+}
+
+impl Changed<'_> {
+    /// True if any has changed.
+    pub fn anything(&self) -> bool {
+        self.forgotten.is_some() || self.scope.is_some() || self.likeness
+    }
 }
 
 /// The result of a pass.
@@ -99,6 +110,8 @@ pub(super) struct Pass<'a> {
     pub archives: &'a Arc<Archives>,
     /// The number of the pass before.
     pub last: u64,
+    /// The share of their texts that near-duplicates have in common, where these are looked for.
+    pub near_duplicates: Option<f64>,
 }
 
 impl Pass<'_> {
@@ -111,6 +124,7 @@ impl Pass<'_> {
             changed,
             facts: RunWriter::create(self.home.disk(), self.home.facts())?,
             resolver: Resolver::new(self.home, self.keys, MEMORY),
+            near: NearDuplicates::new(self.near_duplicates, changed.likeness),
         };
         let mut sightings = Sightings(Ahead::sorted(answers.sightings.finish()?)?);
         let mut known = match self.last {
@@ -128,6 +142,7 @@ impl Pass<'_> {
             merge.new_url(new)?;
         }
         merge.facts.finish()?;
+        merge.near.finish(self.home)?;
         merge.resolver.finish()
     }
 
@@ -219,11 +234,10 @@ impl Verdict {
 /// The verdict on a URL; nothing where all stays as it was.
 fn verdict(entry: &Entry, outcome: Option<Outcome>) -> Option<Verdict> {
     match (entry.fate(), outcome) {
-        (Fate::Document, _) => Some(Verdict::There),
         (Fate::Out(reason), _) => Some(Verdict::Gone(reason)),
         (Fate::Unknown, _) => None,
         (_, Some(Outcome::Part { of, is_move })) => Some(Verdict::Part { of: of.url, order: of.order, is_move }),
-        (Fate::Alternative(_), _) => Some(Verdict::There),
+        (Fate::Document | Fate::Alternative(_), _) => Some(Verdict::There),
         (Fate::Moved(_), Some(Outcome::Out(reason))) => Some(Verdict::Gone(reason)),
         (Fate::Moved(_), _) => None,
     }
@@ -253,6 +267,7 @@ struct Merge<'a> {
     changed: &'a Changed<'a>,
     facts: RunWriter,
     resolver: Resolver<'a>,
+    near: NearDuplicates,
 }
 
 impl Merge<'_> {
@@ -309,7 +324,16 @@ impl Merge<'_> {
         if let Some(has) = self.changed.scope {
             entry.bans.by_scope = CanonicalUrl::parse(&entry.url).is_ok_and(|url| !has(&url));
         }
+        if self.changed.likeness
+            && self.pass.near_duplicates.is_some()
+            && let Some(content) = &mut entry.content
+            && content.signature.is_none()
+            && let Some(page) = page_at(self.pass.archives, content.stored)?
+        {
+            content.signature = signature(&page).unwrap_or_default();
+        }
         self.resolver.take(&entry)?;
+        self.near.take(&entry)?;
         Ok(self.facts.push(&entry.to_bytes())?)
     }
 }

@@ -14,6 +14,7 @@ use super::entry::{Entry, Fate};
 use super::error::Result;
 use super::home::Home;
 use super::key::{Key, Stored};
+use super::near::NearParts;
 use super::run::{RunReader, RunWriter};
 use super::urls::Urls;
 use crate::disk::sorter::Sorter;
@@ -39,11 +40,11 @@ pub(super) struct Target {
     pub key: Key,
     pub url: String,
     pub order: Stored,
-    is_published: bool,
+    pub is_published: bool,
 }
 
 impl Target {
-    fn of(entry: &Entry) -> Target {
+    pub fn of(entry: &Entry) -> Target {
         let order = entry.content.as_ref().map_or(Stored::default(), |content| content.stored);
         Target { key: entry.key, url: entry.url.clone(), order, is_published: entry.is_published() }
     }
@@ -63,11 +64,17 @@ struct Lead {
 
 /// A URL that is a part of a document.
 #[derive(Debug, Serialize, Deserialize)]
-struct Part {
-    from: Key,
-    url: String,
-    is_published: bool,
-    of: Target,
+pub(super) struct Part {
+    pub from: Key,
+    pub url: String,
+    pub is_published: bool,
+    pub of: Target,
+}
+
+impl Lead {
+    fn part_of(self, of: Target) -> Part {
+        Part { from: self.from, url: self.url, is_published: self.is_published, of }
+    }
 }
 
 /// Finds the end of each lead.
@@ -109,6 +116,10 @@ impl<'a> Resolver<'a> {
     /// Follows all leads through the URLs of the pass, and writes their ends: the outcomes by URL, and the other URLs
     /// of each document.
     pub fn finish(mut self) -> Result<()> {
+        let mut near = NearParts::open(self.home)?;
+        while let Some(part) = near.next()? {
+            self.part(part)?;
+        }
         for _ in 0..HOPS_MAX {
             if std::mem::replace(&mut self.is_empty, true) {
                 break;
@@ -129,7 +140,9 @@ impl<'a> Resolver<'a> {
         let leads = std::mem::replace(&mut self.leads, Sorter::new(self.memory));
         let mut leads = Ahead::sorted(leads.finish()?)?;
         let mut urls = Urls::open(self.home, &self.home.facts())?;
+        let mut near = NearParts::open(self.home)?;
         while let Some(entry) = urls.next()? {
+            let near = near.of(entry.key)?;
             let key = entry.key.to_bytes();
             while leads.next().is_some_and(|line| line < &key[..])
                 && let Some(line) = leads.take()?
@@ -137,7 +150,7 @@ impl<'a> Resolver<'a> {
                 self.end(read(&line)?, None)?;
             }
             while let Some(line) = leads.take_of(&key)? {
-                self.arrive(read(&line)?, &entry)?;
+                self.arrive(read(&line)?, &entry, near.as_ref())?;
             }
         }
         while let Some(line) = leads.take()? {
@@ -146,13 +159,16 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// A lead has come to `entry`.
-    fn arrive(&mut self, lead: Lead, entry: &Entry) -> Result<()> {
+    /// A lead has come to `entry`, which may be a part of a document that is nearly the same.
+    fn arrive(&mut self, lead: Lead, entry: &Entry, near: Option<&Part>) -> Result<()> {
         if lead.from == entry.key {
             return self.outcome(lead.from, &Outcome::Nowhere);
         }
         match entry.fate() {
-            Fate::Document => self.part(lead, Target::of(entry)),
+            Fate::Document => {
+                let of = near.map_or_else(|| Target::of(entry), |near| near.of.clone());
+                self.part(lead.part_of(of))
+            }
             Fate::Alternative(to) => self.lead(to, Lead { fallback: Some(Target::of(entry)), ..lead }),
             Fate::Moved(to) => self.lead(to, lead),
             Fate::Out(reason) => self.end(lead, Some(reason)),
@@ -163,18 +179,17 @@ impl<'a> Resolver<'a> {
     /// A lead ends where there is no document, for this reason if one is known.
     fn end(&mut self, lead: Lead, reason: Option<Reason>) -> Result<()> {
         match (lead.fallback.clone(), reason) {
-            (Some(fallback), _) => self.part(lead, fallback),
+            (Some(fallback), _) => self.part(lead.part_of(fallback)),
             (None, Some(reason)) if !lead.is_alternative => self.outcome(lead.from, &Outcome::Out(reason)),
             _ => self.outcome(lead.from, &Outcome::Nowhere),
         }
     }
 
-    fn part(&mut self, lead: Lead, of: Target) -> Result<()> {
-        let mut line = of.key.to_bytes().to_vec();
+    fn part(&mut self, part: Part) -> Result<()> {
+        let mut line = part.of.key.to_bytes().to_vec();
         // the one that has a document comes first
-        line.push(u8::from(!lead.is_published));
-        line.extend(lead.from.to_bytes());
-        let part = Part { from: lead.from, url: lead.url, is_published: lead.is_published, of };
+        line.push(u8::from(!part.is_published));
+        line.extend(part.from.to_bytes());
         let line = postcard::to_extend(&part, line).expect("a part has nothing that cannot be written");
         Ok(self.parts.push(&line)?)
     }

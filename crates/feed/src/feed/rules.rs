@@ -12,6 +12,9 @@ pub trait Rules {
     /// True if the settings let the URL be crawled.
     fn has(&self, url: &CanonicalUrl) -> bool;
 
+    /// The share of their texts that two documents have in common to be one; nothing where all stand for themselves.
+    fn near_duplicates(&self) -> Option<f64>;
+
     /// The rules in an answer to a request for robots.txt; nothing where it says none, or where they do not count.
     fn robots(&self, answer: &Page, url: &CanonicalUrl) -> Option<RobotsRules>;
 }

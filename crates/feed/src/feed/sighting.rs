@@ -5,15 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::change::Reason;
 use super::error::Result;
 use super::key::{Key, Stored};
-use crate::archive::{LinkFinder, Linking, Page, redirect};
+use crate::archive::{LinkFinder, Linking, Page, PageTexts, redirect};
 use crate::container::KeyRecord;
+use crate::similar::Signature;
 use crate::web::url::CanonicalUrl;
 
 /// The content of an answer, as far as the feed is concerned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Seen {
-    /// A document, which names another URL as canonical or does not.
-    Content { digest: [u8; 20], canonical: Option<String> },
+    /// A document, which names another URL as canonical or does not. It has a signature where near-duplicates are
+    /// looked for.
+    Content { digest: [u8; 20], canonical: Option<String>, signature: Option<Signature> },
     /// The same document as in an earlier version, by the offset of its key record.
     Again { version: u64 },
     /// No document.
@@ -49,11 +51,13 @@ impl Sighting {
 /// Reads answers.
 pub(super) struct Eye {
     finder: LinkFinder,
+    /// True if near-duplicates are looked for.
+    signs: bool,
 }
 
 impl Eye {
-    pub fn new() -> Eye {
-        Eye { finder: LinkFinder::new(0) }
+    pub fn new(signs: bool) -> Eye {
+        Eye { finder: LinkFinder::new(0), signs }
     }
 
     /// Reads what `page`, the answer of `url`, says of it. Nothing where it says nothing: errors of servers, walls,
@@ -98,7 +102,8 @@ impl Eye {
 
     /// Reads a page with content.
     pub fn read(&mut self, page: &Page, url: &CanonicalUrl) -> Result<Seen> {
-        Ok(Seen::Content { digest: page.digest_sha1(), canonical: self.canonical(page, url)? })
+        let signature = if self.signs { signature(page)? } else { None };
+        Ok(Seen::Content { digest: page.digest_sha1(), canonical: self.canonical(page, url)?, signature })
     }
 
     /// The URL that the page names as canonical, if it is another one.
@@ -115,6 +120,11 @@ impl Eye {
         let canonical = self.finder.canonical(&answer).filter(|canonical| canonical.as_str() != url.as_str());
         Ok(canonical.map(|canonical| canonical.as_str().to_owned()))
     }
+}
+
+/// The signature of the text that a document has.
+pub(super) fn signature(page: &Page) -> Result<Option<Signature>> {
+    Ok(Signature::of(&PageTexts::read(page)?.text))
 }
 
 const HTML: &str = "text/html; charset=utf-8";

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+mod near;
+
 use super::change::Reason;
 use super::entry::{Entry, State as Publication};
 use super::guard::{Allowed, Days, Limits};
@@ -18,6 +20,7 @@ use crate::fingerprint::Fingerprinter;
 use crate::web::robots::RobotsRules;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
+const UNCHANGED: Changed<'_> = Changed { forgotten: None, scope: None, likeness: false };
 const DAY: u64 = 24 * 60 * 60 * 1_000;
 
 /// The files of a feed whose answers a test makes up.
@@ -31,6 +34,7 @@ struct Bench {
     limits: Limits,
     stored: u64,
     answers: Option<Answers>,
+    near_duplicates: Option<f64>,
 }
 
 impl Bench {
@@ -41,8 +45,9 @@ impl Bench {
         let keys = KeyMaker::new(Fingerprinter::random(1), &[]);
         let dirs = CrawlDirs::find(&disk, dir.path()).unwrap();
         let archives = Arc::new(Archives::new(disk, dirs, keys.clone()));
-        let answers = Some(Answers::new(keys.clone()));
-        Bench { _dir: dir, home, keys, archives, last: 0, days: Days::default(), limits, stored: 0, answers }
+        let answers = Some(Answers::new(keys.clone(), false));
+        let (days, near_duplicates) = (Days::default(), None);
+        Bench { _dir: dir, home, keys, archives, last: 0, days, limits, stored: 0, answers, near_duplicates }
     }
 
     fn key(&self, url: &str) -> Key {
@@ -64,12 +69,13 @@ impl Bench {
     }
 
     fn pass(&mut self, now: u64) -> Done {
-        self.pass_with(now, &Changed { forgotten: None, scope: None })
+        self.pass_with(now, &UNCHANGED)
     }
 
     fn pass_with(&mut self, now: u64, changed: &Changed<'_>) -> Done {
-        let answers = self.answers.replace(Answers::new(self.keys.clone())).unwrap();
-        let pass = Pass { home: &self.home, keys: &self.keys, archives: &self.archives, last: self.last };
+        let answers = self.answers.replace(Answers::new(self.keys.clone(), false)).unwrap();
+        let (home, keys, archives, last) = (&self.home, &self.keys, &self.archives, self.last);
+        let pass = Pass { home, keys, archives, last, near_duplicates: self.near_duplicates };
         pass.merge(answers, changed).unwrap();
         pass.guard(&mut self.days, &self.limits, Time::from_ms(now)).unwrap();
         let done = pass.publish(&self.days).unwrap();
@@ -107,11 +113,11 @@ impl Bench {
 }
 
 fn content(text: u8) -> Seen {
-    Seen::Content { digest: [text; 20], canonical: None }
+    Seen::Content { digest: [text; 20], canonical: None, signature: None }
 }
 
 fn canonical(text: u8, url: &str) -> Seen {
-    Seen::Content { digest: [text; 20], canonical: Some(url.to_owned()) }
+    Seen::Content { digest: [text; 20], canonical: Some(url.to_owned()), signature: None }
 }
 
 fn moved(to: &str) -> Seen {
@@ -254,10 +260,10 @@ fn another_scope_takes_pages_away_and_gives_them_back() {
     bench.see(B, 0, content(2));
     bench.pass(0);
     let without = |url: &CanonicalUrl| url.as_str() != B;
-    bench.pass_with(1, &Changed { forgotten: None, scope: Some(&without) });
+    bench.pass_with(1, &Changed { scope: Some(&without), ..UNCHANGED });
     assert_eq!(bench.gone(), BTreeMap::from([(B.to_owned(), Reason::Scope)]));
     let with = |_: &CanonicalUrl| true;
-    bench.pass_with(2, &Changed { forgotten: None, scope: Some(&with) });
+    bench.pass_with(2, &Changed { scope: Some(&with), ..UNCHANGED });
     assert_eq!(urls(&bench), [A, B]);
 }
 

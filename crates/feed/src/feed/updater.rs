@@ -87,6 +87,7 @@ impl Updater {
     /// is not.
     pub fn update(&mut self, rules: &dyn Rules, now: Time) -> Result<Option<Updated>> {
         let mut updated = Updated::default();
+        let near_duplicates = rules.near_duplicates();
         let answers = self.answers(rules, &mut updated)?;
         let forgotten = self.dirs.forgotten(self.home.disk())?;
         let acts = forgotten.acts().len();
@@ -95,9 +96,10 @@ impl Updater {
         let changed = Changed {
             forgotten: (acts != self.head.forgotten).then_some(&forgotten),
             scope: (rules.scope_version() != self.head.scope && !is_first).then_some(&has),
+            likeness: near_duplicates != self.head.near_duplicates && !is_first,
         };
         let (files, allowed): (Vec<_>, _) = self.home.allowed()?.into_iter().unzip();
-        if answers.taken == 0 && changed.forgotten.is_none() && changed.scope.is_none() && files.is_empty() {
+        if answers.taken == 0 && !changed.anything() && files.is_empty() {
             return Ok(None);
         }
         let archives = Archive::open(self.dirs.root())?.archives().clone();
@@ -106,9 +108,11 @@ impl Updater {
             cursor: self.follower.cursor().to_json(),
             forgotten: acts,
             scope: rules.scope_version(),
+            near_duplicates,
             ..self.head.clone()
         };
-        let pass = Pass { home: &self.home, keys: &self.keys, archives: &archives, last: self.head.pass };
+        let (home, keys, last) = (&self.home, &self.keys, self.head.pass);
+        let pass = Pass { home, keys, archives: &archives, last, near_duplicates };
         pass.merge(answers, &changed)?;
         pass.guard(&mut head.days, &Limits { allowed, ..self.limits.clone() }, now)?;
         let done = pass.publish(&head.days)?;
@@ -122,7 +126,7 @@ impl Updater {
     }
 
     fn answers(&mut self, rules: &dyn Rules, updated: &mut Updated) -> Result<Answers> {
-        let mut answers = Answers::new(self.keys.clone());
+        let mut answers = Answers::new(self.keys.clone(), rules.near_duplicates().is_some());
         while let Some(page) = self.follower.next_page()? {
             updated.answers += 1;
             match take(&mut answers, &page, rules) {
@@ -157,6 +161,7 @@ fn first() -> Head {
         cursor: Cursor::start().to_json(),
         forgotten: 0,
         scope: 0,
+        near_duplicates: None,
         documents: 0,
         days: Days::default(),
     }

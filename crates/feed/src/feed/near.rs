@@ -1,0 +1,121 @@
+//! Documents whose texts are nearly the same: one of them stands for all.
+//!
+//! They are grouped anew in each pass. Of a group, the document that consumers have stands for the others, or else the
+//! one that was stored first: so it stays the same one while it is alike to them. A document that consumers have goes
+//! as a near-duplicate once a visit that is a day later finds it unchanged: pages that all say "back soon" for an hour
+//! are alike, too.
+
+use serde::{Deserialize, Serialize};
+
+use super::ahead::Ahead;
+use super::entry::{Entry, Fate};
+use super::error::Result;
+use super::home::Home;
+use super::key::Key;
+use super::pass::MEMORY;
+use super::resolve::{Part, Target};
+use super::run::{RunReader, RunWriter};
+use crate::disk::sorter::Sorter;
+use crate::similar::{Finder, Signature};
+
+/// A document that is compared with the others.
+#[derive(Debug, Serialize, Deserialize)]
+struct Compared {
+    signature: Signature,
+    document: Target,
+    may_go: bool,
+}
+
+/// Takes the documents of a pass.
+pub(super) struct NearDuplicates {
+    /// Nothing where all stand for themselves.
+    least: Option<f64>,
+    /// True if documents are compared for the first time: the operator wants those to go that are there.
+    is_first: bool,
+    documents: Sorter,
+}
+
+impl NearDuplicates {
+    /// Those that have a share of `least` of their texts in common.
+    pub fn new(least: Option<f64>, is_first: bool) -> NearDuplicates {
+        NearDuplicates { least, is_first, documents: Sorter::new(MEMORY) }
+    }
+
+    /// Takes a URL, which may be a document.
+    pub fn take(&mut self, entry: &Entry) -> Result<()> {
+        let (Some(_), Some(content), Fate::Document) = (self.least, &entry.content, entry.fate()) else {
+            return Ok(());
+        };
+        let Some(signature) = content.signature.clone() else { return Ok(()) };
+        let mut line = vec![u8::from(!entry.is_published())];
+        line.extend(content.stored.shard.to_be_bytes());
+        line.extend(content.stored.record.to_be_bytes());
+        let may_go = self.is_first || !entry.is_published() || entry.is_settled();
+        let compared = Compared { signature, document: Target::of(entry), may_go };
+        let line = postcard::to_extend(&compared, line).expect("a document has nothing that cannot be written");
+        Ok(self.documents.push(&line)?)
+    }
+
+    /// Groups what was taken, and writes those that another one stands for.
+    pub fn finish(self, home: &Home) -> Result<()> {
+        let mut run = RunWriter::create(home.disk(), home.near())?;
+        if let Some(least) = self.least {
+            let mut parts = parts(self.documents, least)?;
+            while let Some(line) = parts.next()? {
+                run.push(line)?;
+            }
+        }
+        Ok(run.finish()?)
+    }
+}
+
+/// Bytes of a line that say in which order documents are compared.
+const ORDER_BYTES: usize = 1 + 4 + 8;
+
+/// The lines of those that another document stands for, by key.
+fn parts(documents: Sorter, least: f64) -> Result<crate::disk::sorter::Sorted> {
+    let mut finder = Finder::new(least, MEMORY)?;
+    let mut documents = documents.finish()?;
+    while let Some(line) = documents.next()? {
+        let line = &line[ORDER_BYTES..];
+        finder.push(&read::<Compared>(line).signature, line)?;
+    }
+    let mut parts = Sorter::new(MEMORY);
+    let (mut group, mut first) = (None, None);
+    for member in finder.finish()? {
+        let member = member?;
+        let Compared { document, may_go, .. } = read(&member.label);
+        if group.replace(member.group) != Some(member.group) {
+            first = Some(document);
+        } else if let Some(of) = first.clone().filter(|_| may_go) {
+            let Target { key: from, url, is_published, .. } = document;
+            let line = from.to_bytes().to_vec();
+            let part = Part { from, url, is_published, of };
+            parts.push(&postcard::to_extend(&part, line).expect("a part has nothing that cannot be written"))?;
+        }
+    }
+    Ok(parts.finish()?)
+}
+
+fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> T {
+    postcard::from_bytes(line).expect("a line of this process is as it was written")
+}
+
+/// Those that another document stands for, in the order of their keys.
+pub(super) struct NearParts(Ahead);
+
+impl NearParts {
+    pub fn open(home: &Home) -> Result<NearParts> {
+        Ok(NearParts(Ahead::run(RunReader::open(home.disk(), &home.near())?)?))
+    }
+
+    /// The next one.
+    pub fn next(&mut self) -> Result<Option<Part>> {
+        Ok(self.0.take()?.map(|line| read(&line[Key::BYTES..])))
+    }
+
+    /// The one of `key`, if it is one.
+    pub fn of(&mut self, key: Key) -> Result<Option<Part>> {
+        Ok(self.0.take_of(&key.to_bytes())?.map(|line| read(&line[Key::BYTES..])))
+    }
+}
