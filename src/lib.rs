@@ -34,7 +34,7 @@
 //! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes | `analysis` |
 //! | [`similar`] | texts that are nearly the same, by sorts of their signatures | `core` |
 //! | [`reading`] | pages as people read them: trees within limits, main content, Markdown | `core` |
-//! | [`store`] | objects by name, in a store that machines share | `cluster` |
+//! | [`store`] | objects by name, in a store that machines share | `store` |
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter | `core` |
 //! | [`warc`] | records of the archive: built from an answered request, and read back | `core` |
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx | `core` |
@@ -85,9 +85,10 @@
 //! modules are public for the binary, its tests and benchmarks; their items may change or go with any version.
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
-//! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`
-//! and `contract` ◄ `archive` ◄ `analysis`, `archive` ◄ `search`, `archive` ◄ `feed`, `contract` ◄ `documents`,
-//! `contract` ◄ `simweb`, `core` ◄ `import` and `web` ◄ `replay`, which know no engine; `server` knows none of them.
+//! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, `core` ◄ `store` ◄
+//! `cluster`, `contract` ◄ `fetch`, `contract` ◄ `archive` ◄ `analysis`, `archive` ◄ `search`, `archive` ◄ `feed` ◄
+//! `sinks`, `store` ◄ `sinks`, `contract` ◄ `documents`, `contract` ◄ `simweb`, `core` ◄ `import` and `web` ◄ `replay`,
+//! which know no engine; `server` knows none of them.
 //! This one wires them together. `simulator` is above all of them and beside this one, whose tests and benchmarks use
 //! it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
@@ -97,7 +98,7 @@ pub use crawler_analysis::graph;
 use crawler_analysis::{audit, table};
 pub use crawler_archive as archive;
 pub use crawler_archive::dirs;
-pub use crawler_cluster::{cluster, node, ship, store};
+pub use crawler_cluster::{cluster, node, ship};
 pub use crawler_contract::{checkpoint, contract, exchange, record, text};
 pub use crawler_core::{calendar, container, disk, drum, frontier, hours, politeness, reading, shard, similar, warc};
 pub use crawler_documents::documents;
@@ -111,6 +112,7 @@ pub use crawler_search::search;
 use crawler_server::server;
 pub use crawler_simweb::simweb;
 use crawler_sinks::sink;
+pub use crawler_store::store;
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 mod answers;

@@ -7,6 +7,7 @@ mod contract;
 mod gate;
 mod makes;
 mod server;
+mod sinks;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -32,7 +32,7 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 16] = [
+pub const CRATES: &[&str] = &[
     "src",
     "crates/analysis/src",
     "crates/archive/src",
@@ -50,6 +50,7 @@ pub const CRATES: [&str; 16] = [
     "crates/simulator/src",
     "crates/simweb/src",
     "crates/sinks/src",
+    "crates/store/src",
     "crates/web/src",
 ];
 

@@ -3,12 +3,13 @@
 //!
 //! It is for tests, benchmarks and developers. Nothing that is shipped depends on it.
 
-use crawler_cluster::{cluster, node, ship, store};
+use crawler_cluster::{cluster, node, ship};
 use crawler_contract::{checkpoint, contract, exchange, record};
 use crawler_core::{calendar, container, disk, drum, frontier, hours, politeness, shard, warc};
 use crawler_engine::engine;
 use crawler_fetch::process;
 use crawler_simweb::simweb;
+use crawler_store::store;
 use crawler_web::{clock, fingerprint, outcome, web};
 
 pub mod simulator;

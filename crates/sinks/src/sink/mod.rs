@@ -15,6 +15,8 @@ mod counters;
 mod dead_letters;
 mod delivery;
 mod fields;
+#[cfg(feature = "parquet")]
+mod files;
 mod http;
 mod listing;
 mod meilisearch;

@@ -1,31 +1,31 @@
-//! Change files of Apache Parquet: append-only, a file for each batch, in a directory for each day.
+//! Change files of Apache Parquet: append-only, a file for each batch, in a folder for each day.
 //!
 //! ```text
-//! DIRECTORY/date=2026-11-29/00000000000000004200.parquet
+//! PLACE/date=2026-11-29/00000000000000004200.parquet
 //! ```
-//! The name of a file is the number of its batch, and its day (UTC) the one on which it was written first. A file is
-//! written aside and takes its place when it is whole and durable. A batch that comes again replaces its file, on
-//! whatever day. A row is a change: of the rows of an id, the one with the highest number counts, and none if its `op`
-//! is `delete`.
+//! The place is a directory or an object store. The name of a file is the number of its batch, and its day (UTC) the one
+//! on which it was written first. It is there when it is whole and durable. A batch that comes again replaces its file,
+//! on whatever day. A row is a change: of the rows of an id, the one with the highest number counts, and none if its
+//! `op` is `delete`.
 //!
 //! To read the ids back takes memory for all of them.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use parquet::schema::types::Type as Schema;
 
 use super::fields::{FIELDS, Holds, Value as Field};
+use super::files::{self, Files};
 use super::listing::Sorted;
 use super::settings::Settings;
 use super::{Applied, Batch, Entry, Failure, Sink};
 use crate::clock::{Clock, SystemClock};
-use crate::disk::{self, Aside, Disk, open_file};
 use crate::feed::{Change, Reason};
 use crate::table::{Column, Format, Row, Table, Type, Value};
 use crate::web::warc_date::{format_date, parse_date};
@@ -38,94 +38,84 @@ const DUPLICATE_OF: &str = "duplicate_of";
 /// The extension of a change file.
 const EXTENSION: &str = ".parquet";
 
-/// A directory of change files.
+/// Change files.
 pub(super) struct ChangeFiles {
-    files: Files,
+    files: Box<dyn Files>,
+    /// Their names in the order of their numbers, once they were listed: nobody else adds one meanwhile.
+    names: Option<BTreeMap<String, String>>,
     table: Table,
     clock: Box<dyn Clock>,
     listing: Sorted,
 }
 
-/// The files that are there.
-struct Files {
-    dir: PathBuf,
-    disk: Disk,
-}
-
 impl ChangeFiles {
     pub(super) fn new(settings: &Settings) -> Result<ChangeFiles, String> {
         let table = Table::new(Format::Parquet, "changes", columns())?;
-        let files = Files { dir: PathBuf::from(settings.url.expose()), disk: Disk::real() };
-        Ok(ChangeFiles { files, table, clock: Box::new(SystemClock::new()), listing: Sorted::default() })
+        let (files, clock) = (files::open(settings)?, Box::new(SystemClock::new()));
+        Ok(ChangeFiles { files, names: None, table, clock, listing: Sorted::default() })
     }
 
-    fn write(&self, batch: Batch<'_>) -> Result<u64, disk::Error> {
-        let name = format!("{:020}{EXTENSION}", batch.number);
-        let Files { dir, disk } = &self.files;
-        let there = self.files.days()?.into_iter().find(|day| day.join(&name).exists());
-        let day = there.unwrap_or_else(|| dir.join(format!("date={}", &format_date(self.clock.wall())[..10])));
-        disk.create_dir_all(&day)?;
-        disk.sync_dir(dir)?;
-        let place = day.join(&name);
-        let fault = |error| disk::Error::io("write", &place, error);
-        let mut aside = Aside::create(&place)?;
+    fn write(&mut self, batch: Batch<'_>) -> Result<u64, Failure> {
         let rows = batch.changes.iter().map(|change| row(batch.number, change)).collect();
-        self.fill(&mut aside, rows).and_then(|()| aside.sync()).map_err(fault)?;
-        let bytes = aside.path().metadata().map_err(fault)?.len();
-        aside.into_place()?;
-        disk.sync_dir(&day)?;
+        let content = self.file(rows).map_err(|error| Failure::broken(error.to_string()))?;
+        let bytes = content.len() as u64;
+        let number = format!("{:020}{EXTENSION}", batch.number);
+        let today = format_date(self.clock.wall());
+        let names = names_of(&*self.files, &mut self.names)?;
+        let name = names.entry(number).or_insert_with_key(|number| format!("date={}/{number}", &today[..10]));
+        self.files.put(name, content)?;
         Ok(bytes)
     }
 
-    fn fill(&self, aside: &mut Aside, rows: Vec<Row>) -> io::Result<()> {
-        let mut file = self.table.sink(aside, None)?;
+    fn file(&self, rows: Vec<Row>) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        let mut file = self.table.sink(&mut content, None)?;
         file.write(self.table.piece(rows))?;
-        file.finish()
+        file.finish()?;
+        Ok(content)
     }
 }
 
-impl Files {
-    /// The directories of days, in their order.
-    fn days(&self) -> Result<Vec<PathBuf>, disk::Error> {
-        if !self.dir.exists() {
-            return Ok(Vec::new());
-        }
-        let days = self.disk.list_dirs(&self.dir)?.into_iter().filter(|name| name.starts_with("date="));
-        Ok(days.map(|name| self.dir.join(name)).collect())
+/// The names of the change files by their numbers.
+fn names_of<'a>(
+    files: &dyn Files,
+    names: &'a mut Option<BTreeMap<String, String>>,
+) -> Result<&'a mut BTreeMap<String, String>, Failure> {
+    if names.is_none() {
+        let of_day = |name: String| {
+            let (day, number) = name.split_once('/')?;
+            let is_one = day.starts_with("date=") && number.ends_with(EXTENSION);
+            is_one.then(|| (number.to_owned(), name.clone()))
+        };
+        *names = Some(files.names()?.into_iter().filter_map(of_day).collect());
     }
+    Ok(names.get_or_insert_default())
+}
 
-    /// The documents that all changes together leave.
-    fn read(&self) -> Result<Vec<Entry>, Box<dyn std::error::Error>> {
-        let mut files = BTreeMap::new();
-        for day in self.days()? {
-            for name in self.disk.list(&day)?.into_iter().filter(|name| name.ends_with(EXTENSION)) {
-                files.insert(name.clone(), day.join(name));
-            }
-        }
-        let mut entries = BTreeMap::new();
-        for path in files.values() {
-            read(path, &mut entries).map_err(|error| format!("{}: {error}", path.display()))?;
-        }
-        let there = entries.into_iter().filter_map(|(id, digest)| Some(Entry { id, digest: digest? }));
-        Ok(there.collect())
+/// The documents that all changes together leave.
+fn documents(files: &dyn Files, names: &BTreeMap<String, String>) -> Result<Vec<Entry>, Failure> {
+    let mut entries = BTreeMap::new();
+    for name in names.values() {
+        let damaged = |error| Failure::broken(format!("{name}: {error}"));
+        read(files.get(name)?, &mut entries).map_err(damaged)?;
     }
+    Ok(entries.into_iter().filter_map(|(id, digest)| Some(Entry { id, digest: digest? })).collect())
 }
 
 impl Sink for ChangeFiles {
     fn apply(&mut self, batch: Batch<'_>) -> Result<Applied, Failure> {
-        let bytes = self.write(batch).map_err(|error| Failure::again(error.to_string()))?;
-        Ok(Applied { bytes, ..Applied::default() })
+        Ok(Applied { bytes: self.write(batch)?, ..Applied::default() })
     }
 
     fn ids(&mut self, after: Option<&str>, most: usize) -> Result<Vec<Entry>, Failure> {
-        let (listing, files) = (&mut self.listing, &self.files);
-        listing.page(after, most, || files.read().map_err(|error| Failure::broken(error.to_string())))
+        let (files, names) = (&*self.files, names_of(&*self.files, &mut self.names)?);
+        self.listing.page(after, most, || documents(files, names))
     }
 }
 
 /// Applies the changes of a file to `entries`: the digest of each id, none for one that is gone.
-fn read(path: &Path, entries: &mut BTreeMap<String, Option<String>>) -> Result<(), ParquetError> {
-    let reader = SerializedFileReader::new(open_file(path)?)?;
+fn read(content: Bytes, entries: &mut BTreeMap<String, Option<String>>) -> Result<(), ParquetError> {
+    let reader = SerializedFileReader::new(content)?;
     let schema = reader.metadata().file_metadata().schema();
     // in the order of the file
     let names = [OP, "id", "digest"];
@@ -210,10 +200,10 @@ mod tests {
             files.clock = day(on);
             files.apply(Batch { number, changes: &changes }).unwrap();
         }
-        let days = files.files.days().unwrap();
-        let names: Vec<_> = days.iter().map(|day| files.files.disk.list(day).unwrap()).collect();
-        assert_eq!(names, [["00000000000000000007.parquet"], ["00000000000000000009.parquet"]]);
-        assert!(days[0].ends_with("date=1970-01-02"));
+        let mut names = files.files.names().unwrap();
+        names.sort();
+        let expected = ["date=1970-01-02/00000000000000000007.parquet", "date=1970-01-03/00000000000000000009.parquet"];
+        assert_eq!(names, expected);
         let ids: Vec<_> = files.ids(None, 9).unwrap().into_iter().map(|entry| entry.id).collect();
         assert_eq!(ids, ["b", "c"]);
         assert!(files.ids(Some("c"), 9).unwrap().is_empty());

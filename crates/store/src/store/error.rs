@@ -63,12 +63,12 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// There is no object `name`.
-    pub(crate) fn not_found(name: &str) -> Error {
+    pub fn not_found(name: &str) -> Error {
         Error::NotFound { name: name.to_owned() }
     }
 
     /// The store refuses what is asked about `name`.
-    pub(crate) fn refused(name: &str, detail: impl Into<String>) -> Error {
+    pub fn refused(name: &str, detail: impl Into<String>) -> Error {
         Error::Refused { name: name.to_owned(), detail: detail.into() }
     }
 
