@@ -30,25 +30,27 @@ DAYS = [
     "every page but the start page is 404, robots.txt too",
     "back, as on day 2",
     "robots.txt is 500",
-    "robots.txt forbids a folder of 8 pages",
-    "4 pages say 'not found' with 200, 3 a login with 200, 3 redirect (302) to a login",
+    "robots.txt forbids a folder of 4 pages",
+    "4 pages say 'not found' with 200, 3 a login with 200, 3 redirect (302) to a login, 3 more are gone",
     "the same",
     "the same",
     "every page but the start page is 404, robots.txt too",
     "the same",
     "the same",
-    "back, as on day 10",
+    "back, as on day 10, but the 3 of day 8 redirect (302) to the start page",
     "the same",
     "the same",
     "every answer is 503",
     "the same",
     "the same",
-    "back, as on day 10",
+    "back, as on day 14",
     "the same",
     "robots.txt forbids a folder of 20 pages, too",
     "the same",
     "the same",
+    "the same, and the operator allows the deletions that wait",
 ]
+OPERATOR = len(DAYS)
 DEPLOYS, OUTAGES = (4, 11, 12, 13), (3, 17, 18, 19)
 ROBOTS_FAIL = 6
 
@@ -58,14 +60,14 @@ def place(number):
 
 
 # the pages to which something happens, by number
-GONE = range(0, 100, 10)
+GONE, GONE_LATER = range(0, 100, 10), (101, 102, 104)
 CHANGED = range(3, 103, 10)
 MOVED = (45, 65, 85)
 CANONICAL = {106: 107, 126: 127}
 SOFT, LOGIN, LOGIN_BY_REDIRECT = (108, 111, 112, 113), (115, 116, 117), (128, 131, 132)
 NEW = range(5)
 SMALL, LARGE = "/small/", "/f9/"
-SMALL_PAGES = 8
+SMALL_PAGES = 4
 
 
 def url_of_moved(number):
@@ -128,6 +130,10 @@ class Day:
         path = place(page)
         soft = self.number >= 8
         if changed and page in GONE:
+            return
+        if soft and page in GONE_LATER:
+            if self.number >= 14:
+                self.answers[path] = (302, "/")
             return
         if changed and page in MOVED:
             path = url_of_moved(page)

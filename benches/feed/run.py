@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Indexes that are kept equal to a changing site: the crawler's feed of documents beside Norconex's committer.
 
-    cargo build --release && python3 benches/feed/run.py [--crawler PROGRAM] [--peer DIR] [--only NAME] [--days 24]
+    cargo build --release && python3 benches/feed/run.py [--crawler PROGRAM] [--peer DIR] [--only NAME] [--days 25]
         [--work DIR] [--json FILE]
 
 The site (`changing.py`) has the same days for each program. After each day's run what the program sent is applied to an
@@ -57,7 +57,9 @@ class Crawler:
         cursor = os.path.join(self.work, "cursor")
         output = os.path.join(self.work, "lines")
         with open(output, "wb") as lines:
-            run([program, "follow", directory, "--documents", "--once", "--cursor", cursor], log, lines, day=day)
+            allowed = ["--allow-deletions", "127.0.0.1"] if day == site.OPERATOR else []
+            run([program, "follow", directory, "--documents", "--once", "--cursor", cursor, *allowed], log, lines,
+                day=day)
         with open(output) as lines:
             return code, [self.change(json.loads(line)) for line in lines]
 
@@ -130,6 +132,7 @@ def main():
     finally:
         if not args.work:
             shutil.rmtree(place)
+    compare(results)
     if args.json:
         with open(args.json, "w") as file:
             json.dump(results, file, indent=1)
@@ -166,6 +169,21 @@ def bench(args, work, name):
         web.shutdown()
         web.server_close()
     return rows
+
+
+def compare(results):
+    """Prints the programs beside each other: a line for each day, and the sums."""
+    first = next(iter(results.values()))
+    print("\n| day | " + " | ".join(results) + " |\n" + "|---" * (1 + len(results)) + "|")
+    for at, day in enumerate(first):
+        cells = [" / ".join(str(rows[at][key]) for key in ("requests", "wrong", "missing", "extra"))
+                 for rows in results.values()]
+        print(f"| {day['day']} | " + " | ".join(cells) + " |")
+    print("\n| program | requests | upserts | deletions | wrong | missing, days x documents | extra | stale |\n"
+          "|---|---|---|---|---|---|---|---|")
+    for name, rows in results.items():
+        sums = (sum(row[key] for row in rows) for key in COLUMNS[1:8])
+        print(f"| {name} | " + " | ".join(f"{value:,}" for value in sums) + " |", flush=True)
 
 
 COLUMNS = ("day", "requests", "upserts", "deletions", "wrong", "missing", "extra", "stale", "code", "seconds")
