@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Small cases of the feed of documents that days of a site do not show: prints for each what the feed sent.
 
-    python3 benches/feed/cases.py [--crawler PROGRAM] [--only small,moves,slow]
+    python3 benches/feed/cases.py [--crawler PROGRAM] [--only small,moves,after,slow]
 
 small: a site of 9 pages is 404 for three days, but for its start page.
 moves: 15 of 60 pages move (301); their new URLs are found a day before the old ones are visited again.
+after: a site of 41 pages is 404 for three days, but for its start page; then it is back without two of them.
 slow: a site of 600 pages, of which 20 are due each day, is 404 for six days, but for its start page.
 """
 import argparse
@@ -99,7 +100,21 @@ class Slow(Case):
             self.day()
 
 
-CASES = {"small": Small, "moves": Moves, "slow": Slow}
+class After(Case):
+    def play(self):
+        for number in range(40):
+            self.page(f"/p{number}")
+        self.day()
+        self.is_broken = True
+        for _ in range(3):
+            self.day()
+        self.is_broken = False
+        del self.pages["/p3"], self.pages["/p4"]
+        for _ in range(14):
+            self.day()
+
+
+CASES = {"small": Small, "moves": Moves, "after": After, "slow": Slow}
 
 
 def main():
