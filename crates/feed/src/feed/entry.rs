@@ -7,8 +7,12 @@ use super::key::{Key, Stored};
 use super::sighting::{Seen, Sighting};
 use crate::similar::Signature;
 
+/// Milliseconds of a day.
+pub(super) const DAY: u64 = 24 * 60 * 60 * 1_000;
 /// Milliseconds between two visits that confirm each other.
-const CONFIRMED_AFTER: u64 = 24 * 60 * 60 * 1_000;
+const CONFIRMED_AFTER: u64 = DAY;
+/// Milliseconds between them where most documents of the host are missing, which may be an outage.
+const CERTAIN_AFTER: u64 = 7 * DAY;
 
 /// A version of a URL that is a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,10 +32,42 @@ pub(super) struct Version {
 pub(super) enum Newest {
     /// The document.
     Content,
-    /// No document, since the first of these moments.
-    Absent { reason: Reason, first: u64, last: u64 },
-    /// A redirect, since the first of these moments.
-    Moved { to: String, is_permanent: bool, first: u64, last: u64 },
+    /// No document.
+    Absent { reason: Reason, visits: Visits },
+    /// A redirect.
+    Moved { to: String, is_permanent: bool, visits: Visits },
+}
+
+/// Visits one after the other that found the same, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Visits {
+    first: u64,
+    /// The first one, or the last one in a time of doubt.
+    counted: u64,
+    last: u64,
+}
+
+impl Visits {
+    /// One visit.
+    fn at(time: u64) -> Visits {
+        Visits { first: time, counted: time, last: time }
+    }
+
+    /// Returns whether they confirm each other.
+    fn are_confirmed(self) -> bool {
+        self.last - self.counted >= CONFIRMED_AFTER || self.last - self.first >= CERTAIN_AFTER
+    }
+}
+
+/// The last state that counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Standing {
+    /// The content, if there is any.
+    Content,
+    /// No document.
+    Absent(Reason),
+    /// A redirect.
+    Moved(String),
 }
 
 /// The last change of a document that consumers get.
@@ -62,6 +98,8 @@ pub(super) struct Entry {
     /// The newest version that is a document.
     pub content: Option<Version>,
     pub newest: Newest,
+    /// The state that counts while the newest answers do not.
+    standing: Standing,
     /// Milliseconds of the newest answer.
     pub seen: u64,
     pub bans: Bans,
@@ -92,16 +130,13 @@ pub(super) enum Fate<'a> {
 }
 
 impl Entry {
-    /// The entry of a URL that was not known, if this makes it one: a document, or a redirect to one.
-    pub fn new(key: Key, sighting: Sighting) -> Option<Entry> {
-        let newest = match &sighting.seen {
-            Seen::Content { .. } | Seen::Again { .. } | Seen::Moved { .. } => Newest::Content,
-            Seen::Absent(_) => return None,
-        };
+    /// The entry of a URL that was not known. One that has never been a document may be what others lead to.
+    pub fn new(key: Key, sighting: Sighting) -> Entry {
+        let (newest, standing, bans) = (Newest::Content, Standing::Content, Bans::default());
         let mut entry =
-            Entry { key, url: String::new(), content: None, newest, seen: 0, bans: Bans::default(), published: None };
+            Entry { key, url: String::new(), content: None, newest, standing, seen: 0, bans, published: None };
         entry.take(sighting);
-        Some(entry)
+        entry
     }
 
     /// True if `sighting` says no more than that the content is as it was.
@@ -117,6 +152,13 @@ impl Entry {
         if at < self.seen {
             return;
         }
+        if self.counts() {
+            self.standing = match &self.newest {
+                Newest::Content => Standing::Content,
+                Newest::Absent { reason, .. } => Standing::Absent(*reason),
+                Newest::Moved { to, .. } => Standing::Moved(to.clone()),
+            };
+        }
         self.seen = at;
         self.url = sighting.url;
         self.newest = match sighting.seen {
@@ -126,20 +168,50 @@ impl Entry {
             }
             Seen::Again { .. } => Newest::Content,
             Seen::Absent(reason) => {
-                let first = match self.newest {
-                    Newest::Absent { first, .. } => first,
-                    _ => at,
+                let visits = match self.newest {
+                    Newest::Absent { visits, .. } => Visits { last: at, ..visits },
+                    _ => Visits::at(at),
                 };
-                Newest::Absent { reason, first, last: at }
+                Newest::Absent { reason, visits }
             }
             Seen::Moved { to, is_permanent } => {
-                let first = match self.newest {
-                    Newest::Moved { first, .. } => first,
-                    _ => at,
+                let visits = match self.newest {
+                    Newest::Moved { visits, .. } => Visits { last: at, ..visits },
+                    _ => Visits::at(at),
                 };
-                Newest::Moved { to, is_permanent, first, last: at }
+                Newest::Moved { to, is_permanent, visits }
             }
         };
+    }
+
+    /// True if the newest answers count: content at once, others once they are confirmed.
+    fn counts(&self) -> bool {
+        match &self.newest {
+            Newest::Content => true,
+            Newest::Absent { visits, .. } => visits.are_confirmed(),
+            Newest::Moved { is_permanent, visits, .. } => {
+                *is_permanent || self.content.is_none() || visits.are_confirmed()
+            }
+        }
+    }
+
+    /// True if the newest answer has nothing of a document, for now at least.
+    pub fn is_missing(&self) -> bool {
+        matches!(self.newest, Newest::Absent { .. } | Newest::Moved { is_permanent: false, .. })
+    }
+
+    /// True if it has been a document, or may become one, and is none that is gone.
+    pub fn may_be_document(&self) -> bool {
+        self.content.is_some() && !matches!(&self.published, Some(Published { state: State::Gone { .. }, .. }))
+    }
+
+    /// Doubts what visits since this moment have found missing: from now on they confirm nothing that others say.
+    pub fn doubt(&mut self, since: u64) {
+        if let Newest::Absent { visits, .. } | Newest::Moved { visits, .. } = &mut self.newest
+            && visits.last >= since
+        {
+            visits.counted = visits.last;
+        }
     }
 
     /// Its part in the set of documents, by its own answers.
@@ -157,14 +229,10 @@ impl Entry {
             Some(Version { canonical: Some(canonical), .. }) => Fate::Alternative(canonical),
             Some(_) => Fate::Document,
         };
-        match &self.newest {
-            Newest::Content => by_content,
-            Newest::Absent { reason, first, last } if last - first >= CONFIRMED_AFTER => Fate::Out(*reason),
-            Newest::Absent { .. } => by_content,
-            Newest::Moved { to, is_permanent, first, last } => {
-                let counts = *is_permanent || self.content.is_none() || last - first >= CONFIRMED_AFTER;
-                if counts { Fate::Moved(to) } else { by_content }
-            }
+        match (self.counts(), &self.newest, &self.standing) {
+            (true, Newest::Content, _) | (false, _, Standing::Content) => by_content,
+            (true, Newest::Absent { reason, .. }, _) | (false, _, Standing::Absent(reason)) => Fate::Out(*reason),
+            (true, Newest::Moved { to, .. }, _) | (false, _, Standing::Moved(to)) => Fate::Moved(to),
         }
     }
 
@@ -172,6 +240,11 @@ impl Entry {
     pub fn is_settled(&self) -> bool {
         let since = |content: &Version| self.seen - content.captured;
         self.newest == Newest::Content && self.content.as_ref().is_some_and(|content| since(content) >= CONFIRMED_AFTER)
+    }
+
+    /// True if the server redirects it for good.
+    pub fn is_moved_for_good(&self) -> bool {
+        matches!(self.newest, Newest::Moved { is_permanent: true, .. })
     }
 
     /// True if consumers have it.

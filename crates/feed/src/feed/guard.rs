@@ -2,14 +2,13 @@
 //! like the end of a site.
 //!
 //! No more than a share of the documents of a host goes within a day, and always some. Where more would go, none of
-//! them goes, also later, until the operator allows it or the documents are there again.
+//! them goes, until the operator allows it, or so many are there again that a day's share is left.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds of a day.
-const DAY: u64 = 24 * 60 * 60 * 1_000;
+use super::entry::DAY;
 
 /// Limits of deletions.
 #[derive(Clone, Debug)]
@@ -96,7 +95,7 @@ impl Days {
             return;
         };
         if now.saturating_sub(day.since) >= DAY {
-            (day.since, day.deleted) = (now, 0);
+            (day.since, day.deleted, day.waiting) = (now, 0, 0);
         }
         let is_too_much = day.waiting > 0 || day.deleted + going > limits.most(documents + day.deleted);
         if is_too_much && !limits.allows(host) {
@@ -137,10 +136,20 @@ mod tests {
         assert!(!judge(&mut days, 1_000, 30, &limits, 0));
         assert!(!judge(&mut days, 970, 20, &limits, DAY - 1));
         assert!(judge(&mut days, 950, 1, &limits, DAY - 1));
-        // it waits for the operator, not for the next day
-        assert!(judge(&mut days, 950, 1, &limits, 3 * DAY));
-        assert!(!judge(&mut days, 950, 0, &limits, 3 * DAY));
+        assert!(!judge(&mut days, 950, 1, &limits, DAY));
+        assert!(!judge(&mut days, 949, 0, &limits, 2 * DAY));
         assert_eq!(days, Days::default());
+    }
+
+    #[test]
+    fn more_than_a_days_share_waits_until_so_many_are_back_that_a_share_is_left() {
+        let (mut days, limits) = (Days::default(), Limits::default());
+        for day in 0..5 {
+            assert!(judge(&mut days, 1_000, 51, &limits, day * DAY), "{day}");
+        }
+        // within the day it was stopped
+        assert!(judge(&mut days, 1_000, 2, &limits, 4 * DAY + 1));
+        assert!(!judge(&mut days, 1_000, 2, &limits, 5 * DAY));
     }
 
     #[test]

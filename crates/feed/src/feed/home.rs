@@ -111,7 +111,12 @@ impl Home {
         self.dir.join(format!("{URLS}{pass}"))
     }
 
-    /// The file of a pass with the URLs and what their answers say.
+    /// The file of a pass with the URLs and their new answers.
+    pub fn merged(&self) -> PathBuf {
+        self.scratch("merged")
+    }
+
+    /// The same with what these answers say.
     pub fn facts(&self) -> PathBuf {
         self.scratch("facts")
     }

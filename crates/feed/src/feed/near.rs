@@ -13,7 +13,7 @@ use super::error::Result;
 use super::home::Home;
 use super::key::Key;
 use super::pass::MEMORY;
-use super::resolve::{Part, Target};
+use super::resolve::{Part, Publication, Target};
 use super::run::{RunReader, RunWriter};
 use crate::disk::sorter::Sorter;
 use crate::similar::{Finder, Signature};
@@ -23,6 +23,7 @@ use crate::similar::{Finder, Signature};
 struct Compared {
     signature: Signature,
     document: Target,
+    publication: Publication,
     may_go: bool,
 }
 
@@ -51,7 +52,8 @@ impl NearDuplicates {
         line.extend(content.stored.shard.to_be_bytes());
         line.extend(content.stored.record.to_be_bytes());
         let may_go = self.is_first || !entry.is_published() || entry.is_settled();
-        let compared = Compared { signature, document: Target::of(entry), may_go };
+        let (document, publication) = (Target::of(entry), Publication::of(entry));
+        let compared = Compared { signature, document, publication, may_go };
         let line = postcard::to_extend(&compared, line).expect("a document has nothing that cannot be written");
         Ok(self.documents.push(&line)?)
     }
@@ -84,13 +86,13 @@ fn parts(documents: Sorter, least: f64) -> Result<crate::disk::sorter::Sorted> {
     let (mut group, mut first) = (None, None);
     for member in finder.finish()? {
         let member = member?;
-        let Compared { document, may_go, .. } = read(&member.label);
+        let Compared { document, publication, may_go, .. } = read(&member.label);
         if group.replace(member.group) != Some(member.group) {
             first = Some(document);
         } else if let Some(of) = first.clone().filter(|_| may_go) {
-            let Target { key: from, url, is_published, .. } = document;
+            let Target { key: from, url, .. } = document;
             let line = from.to_bytes().to_vec();
-            let part = Part { from, url, is_published, of };
+            let part = Part { from, url, publication, of };
             parts.push(&postcard::to_extend(&part, line).expect("a part has nothing that cannot be written"))?;
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::ahead::Ahead;
 use super::change::Reason;
+use super::doubt::Doubts;
 use super::entry::{Entry, Fate, Published, State};
 use super::error::Result;
 use super::guard::{Counted, Days, Limits};
@@ -122,9 +123,8 @@ impl Pass<'_> {
             eye: answers.eye,
             robots: RobotsFiles::new(answers.robots.finish()?)?,
             changed,
-            facts: RunWriter::create(self.home.disk(), self.home.facts())?,
-            resolver: Resolver::new(self.home, self.keys, MEMORY),
-            near: NearDuplicates::new(self.near_duplicates, changed.likeness),
+            merged: RunWriter::create(self.home.disk(), self.home.merged())?,
+            doubts: Doubts::default(),
         };
         let mut sightings = Sightings(Ahead::sorted(answers.sightings.finish()?)?);
         let mut known = match self.last {
@@ -141,9 +141,25 @@ impl Pass<'_> {
         while let Some(new) = sightings.next_before(None)? {
             merge.new_url(new)?;
         }
-        merge.facts.finish()?;
-        merge.near.finish(self.home)?;
-        merge.resolver.finish()
+        merge.merged.finish()?;
+        self.conclude(&merge.doubts.finish(), changed)
+    }
+
+    /// Writes what the answers of all URLs say, and finds the ends of all leads.
+    fn conclude(&self, doubts: &Doubts, changed: &Changed<'_>) -> Result<()> {
+        let mut resolver = Resolver::new(self.home, self.keys, MEMORY);
+        let mut near = NearDuplicates::new(self.near_duplicates, changed.likeness);
+        let mut facts = RunWriter::create(self.home.disk(), self.home.facts())?;
+        let mut merged = Urls::open(self.home, &self.home.merged())?;
+        while let Some(mut entry) = merged.next()? {
+            doubts.apply(&mut entry);
+            resolver.take(&entry)?;
+            near.take(&entry)?;
+            facts.push(&entry.to_bytes())?;
+        }
+        facts.finish()?;
+        near.finish(self.home)?;
+        resolver.finish()
     }
 
     /// Counts the deletions of each host, and decides which have to wait.
@@ -265,9 +281,8 @@ struct Merge<'a> {
     eye: Eye,
     robots: RobotsFiles,
     changed: &'a Changed<'a>,
-    facts: RunWriter,
-    resolver: Resolver<'a>,
-    near: NearDuplicates,
+    merged: RunWriter,
+    doubts: Doubts,
 }
 
 impl Merge<'_> {
@@ -279,7 +294,7 @@ impl Merge<'_> {
                 Some(entry) => entry.take(sighting),
                 None => {
                     let url = CanonicalUrl::parse(&sighting.url);
-                    entry = url.ok().and_then(|url| Entry::new(Key::of(&url, self.pass.keys), sighting));
+                    entry = url.ok().map(|url| Entry::new(Key::of(&url, self.pass.keys), sighting));
                 }
             }
         }
@@ -332,9 +347,8 @@ impl Merge<'_> {
         {
             content.signature = signature(&page).unwrap_or_default();
         }
-        self.resolver.take(&entry)?;
-        self.near.take(&entry)?;
-        Ok(self.facts.push(&entry.to_bytes())?)
+        self.doubts.take(&entry);
+        Ok(self.merged.push(&entry.to_bytes())?)
     }
 }
 

@@ -17,7 +17,7 @@ use super::key::{Key, Stored};
 use super::near::NearParts;
 use super::run::{RunReader, RunWriter};
 use super::urls::Urls;
-use crate::disk::sorter::Sorter;
+use crate::disk::sorter::{Sorted, Sorter};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Longest chain of URLs that lead to each other.
@@ -55,7 +55,7 @@ impl Target {
 struct Lead {
     from: Key,
     url: String,
-    is_published: bool,
+    publication: Publication,
     /// True if it stands for itself where it leads to no document.
     is_alternative: bool,
     /// The last one on its way that does so.
@@ -67,13 +67,37 @@ struct Lead {
 pub(super) struct Part {
     pub from: Key,
     pub url: String,
-    pub is_published: bool,
+    pub publication: Publication,
     pub of: Target,
+}
+
+/// The state of a URL that becomes a part of a document, for consumers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Publication {
+    /// They have it as a document, and its server redirects it for good.
+    Moved,
+    /// They have it as a document.
+    There,
+    /// They had it as a document.
+    Gone,
+    /// They never had it.
+    Never,
+}
+
+impl Publication {
+    pub fn of(entry: &Entry) -> Publication {
+        match (&entry.published, entry.is_published()) {
+            (_, true) if entry.is_moved_for_good() => Publication::Moved,
+            (_, true) => Publication::There,
+            (Some(_), false) => Publication::Gone,
+            (None, false) => Publication::Never,
+        }
+    }
 }
 
 impl Lead {
     fn part_of(self, of: Target) -> Part {
-        Part { from: self.from, url: self.url, is_published: self.is_published, of }
+        Part { from: self.from, url: self.url, publication: self.publication, of }
     }
 }
 
@@ -101,8 +125,8 @@ impl<'a> Resolver<'a> {
             Fate::Moved(to) => (to, false),
             _ => return Ok(()),
         };
-        let (from, url, is_published) = (entry.key, entry.url.clone(), entry.is_published());
-        self.lead(to, Lead { from, url, is_published, is_alternative, fallback: None })
+        let (from, url, publication) = (entry.key, entry.url.clone(), Publication::of(entry));
+        self.lead(to, Lead { from, url, publication, is_alternative, fallback: None })
     }
 
     fn lead(&mut self, to: &str, lead: Lead) -> Result<()> {
@@ -187,8 +211,7 @@ impl<'a> Resolver<'a> {
 
     fn part(&mut self, part: Part) -> Result<()> {
         let mut line = part.of.key.to_bytes().to_vec();
-        // the one that has a document comes first
-        line.push(u8::from(!part.is_published));
+        line.push(part.publication as u8);
         line.extend(part.from.to_bytes());
         let line = postcard::to_extend(&part, line).expect("a part has nothing that cannot be written");
         Ok(self.parts.push(&line)?)
@@ -203,14 +226,14 @@ impl<'a> Resolver<'a> {
     fn write(mut self) -> Result<()> {
         let mut others = RunWriter::create(self.home.disk(), self.home.others())?;
         let mut parts = std::mem::replace(&mut self.parts, Sorter::new(0)).finish()?;
-        let mut last = None;
-        while let Some(line) = parts.next()? {
-            let part: Part = read_behind(line, 2 * Key::BYTES + 1)?;
-            let is_first = last.replace(part.of.key) != Some(part.of.key);
+        let (mut last, mut next) = (None, next_part(&mut parts)?);
+        while let Some(part) = next {
+            next = next_part(&mut parts)?;
             let mut other = part.of.key.to_bytes().to_vec();
             other.extend(part.url.as_bytes());
             others.push(&other)?;
-            let is_move = is_first && part.is_published && !part.of.is_published;
+            let is_first = last.replace(part.of.key) != Some(part.of.key);
+            let is_move = is_first && is_move(&part, next.as_ref());
             self.outcome(part.from, &Outcome::Part { of: part.of, is_move })?;
         }
         others.finish()?;
@@ -220,6 +243,22 @@ impl<'a> Resolver<'a> {
             run.push(line)?;
         }
         Ok(run.finish()?)
+    }
+}
+
+fn next_part(parts: &mut Sorted) -> Result<Option<Part>> {
+    parts.next()?.map(|line| read_behind(line, 2 * Key::BYTES + 1)).transpose()
+}
+
+/// Returns whether the first part of a document is the document at its old URL: that takes nothing away. A document
+/// that consumers have already takes one that was redirected for good, and no second one: redirects of all pages to one
+/// are no moves.
+fn is_move(first: &Part, next: Option<&Part>) -> bool {
+    let second = next.filter(|next| next.of.key == first.of.key).map_or(Publication::Never, |next| next.publication);
+    match first.publication {
+        Publication::Moved | Publication::There if !first.of.is_published => true,
+        Publication::Moved => second == Publication::Never,
+        _ => false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 mod near;
 
 use super::change::Reason;
-use super::entry::{Entry, State as Publication};
+use super::entry::{DAY, Entry, State as Publication};
 use super::guard::{Allowed, Days, Limits};
 use super::home::Home;
 use super::key::{Key, Stored};
@@ -21,7 +21,6 @@ use crate::web::robots::RobotsRules;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 const UNCHANGED: Changed<'_> = Changed { forgotten: None, scope: None, likeness: false };
-const DAY: u64 = 24 * 60 * 60 * 1_000;
 
 /// The files of a feed whose answers a test makes up.
 struct Bench {
@@ -146,6 +145,7 @@ fn a_missing_page_goes_after_two_visits_a_day_apart_and_no_sooner() {
     bench.see(B, DAY + 1, content(2));
     bench.see(B, DAY + 2, Seen::Absent(Reason::Kind));
     assert_eq!(bench.pass(DAY), Done { documents: 2, upserts: 0, deletions: 0 });
+    bench.see(A, 2 * DAY, content(1));
     bench.see(B, 2 * DAY + 2, Seen::Absent(Reason::Gone));
     assert_eq!(bench.pass(2 * DAY), Done { documents: 1, upserts: 0, deletions: 1 });
     assert_eq!(bench.gone(), BTreeMap::from([(B.to_owned(), Reason::Gone)]));
@@ -181,8 +181,9 @@ fn a_new_canonical_url_takes_the_document_over_in_one_step() {
     bench.see(B, 3, Seen::Absent(Reason::Gone));
     assert_eq!(bench.pass(3).deletions, 0);
     bench.see(B, DAY + 3, Seen::Absent(Reason::Gone));
+    bench.see(C, DAY + 3, content(3));
     bench.pass(DAY + 3);
-    assert_eq!(urls(&bench), [A]);
+    assert_eq!(urls(&bench), [A, C]);
 }
 
 #[test]
@@ -220,8 +221,81 @@ fn a_redirect_to_nowhere_takes_nothing_away_and_one_to_a_missing_page_does() {
     assert_eq!(urls(&bench), [B]);
     bench.see(B, 3, Seen::Absent(Reason::Gone));
     bench.see(B, DAY + 3, Seen::Absent(Reason::Gone));
+    bench.see(C, DAY + 3, content(3));
     bench.pass(DAY + 3);
-    assert!(urls(&bench).is_empty());
+    assert_eq!(urls(&bench), [C]);
+    // one that has never been a document is known, too
+    for day in [2, 3] {
+        bench.see("https://a.example/login", day * DAY, Seen::Absent(Reason::Kind));
+        bench.see(C, day * DAY, Seen::Moved { to: "https://a.example/login".to_owned(), is_permanent: false });
+        bench.see(B, day * DAY, content(2));
+        bench.pass(day * DAY);
+    }
+    assert_eq!(bench.gone(), BTreeMap::from([(C.to_owned(), Reason::Kind)]));
+}
+
+#[test]
+fn an_answer_that_nothing_confirms_leaves_a_document_gone_or_moved() {
+    let mut bench = Bench::new(Limits::default());
+    [A, B, C].iter().enumerate().for_each(|(at, url)| bench.see(url, 0, content(at as u8)));
+    bench.pass(0);
+    for day in [1, 2] {
+        bench.see(A, day * DAY, moved(C));
+        bench.see(B, day * DAY, Seen::Absent(Reason::Gone));
+        bench.see(C, day * DAY, content(2));
+        bench.pass(day * DAY);
+    }
+    assert_eq!(urls(&bench), [C]);
+    bench.see(A, 3 * DAY, Seen::Absent(Reason::Gone));
+    bench.see(B, 3 * DAY, Seen::Moved { to: C.to_owned(), is_permanent: false });
+    bench.see(C, 3 * DAY, content(2));
+    assert_eq!(bench.pass(3 * DAY), Done { documents: 1, upserts: 0, deletions: 0 });
+    bench.see(A, 4 * DAY, content(0));
+    bench.pass(4 * DAY);
+    assert_eq!(urls(&bench), [A, C]);
+}
+
+#[test]
+fn where_most_visits_find_nothing_a_document_goes_after_a_week_and_not_by_visits_of_that_time() {
+    let mut bench = Bench::new(Limits::default());
+    let page = |at: usize| format!("https://a.example/{at}");
+    (0..9).for_each(|at| bench.see(&page(at), 0, content(at as u8)));
+    bench.pass(0);
+    // six days without an answer but for the first page, then all but two are back
+    for day in 1..=7 {
+        bench.see(&page(0), day * DAY, content(0));
+        (1..9).for_each(|at| bench.see(&page(at), day * DAY, Seen::Absent(Reason::Gone)));
+        assert_eq!(bench.pass(day * DAY).deletions, 0, "{day}");
+    }
+    (0..7).for_each(|at| bench.see(&page(at), 8 * DAY, content(at as u8)));
+    assert_eq!(bench.pass(8 * DAY).deletions, 0, "the others were not visited since");
+    bench.see(&page(7), 9 * DAY, content(7));
+    bench.see(&page(8), 9 * DAY, Seen::Absent(Reason::Gone));
+    bench.pass(9 * DAY);
+    assert_eq!(bench.gone(), BTreeMap::from([(page(8), Reason::Gone)]));
+    // a site that is gone goes
+    for day in 10..=17 {
+        (0..8).for_each(|at| bench.see(&page(at), day * DAY, Seen::Absent(Reason::Gone)));
+        assert_eq!(bench.pass(day * DAY).deletions, if day == 17 { 8 } else { 0 }, "{day}");
+    }
+}
+
+#[test]
+fn a_redirect_for_good_moves_a_document_also_to_one_that_consumers_have_and_only_one() {
+    let mut bench = Bench::new(Limits::default());
+    let (old, new) = (|at: usize| format!("https://a.example/{at}"), |at: usize| format!("https://b.example/{at}"));
+    (0..30).for_each(|at| bench.see(&old(at), 0, content(at as u8)));
+    bench.pass(0);
+    (0..30).for_each(|at| bench.see(&new(at), 1, content(at as u8)));
+    bench.pass(1);
+    (0..30).for_each(|at| bench.see(&old(at), 2, moved(&new(at))));
+    assert_eq!(bench.pass(2), Done { documents: 30, upserts: 30, deletions: 30 });
+    // all pages to one: that is no move, however they come
+    for at in 1..30 {
+        bench.see(&new(at), 3, moved(&new(0)));
+        bench.pass(3);
+    }
+    assert_eq!(bench.published().len(), 20, "ten may go within a day");
 }
 
 #[test]
@@ -273,7 +347,7 @@ fn a_site_that_goes_at_once_waits_for_the_operator() {
     let page = |at: usize| format!("https://a.example/{at}");
     (0..100).for_each(|at| bench.see(&page(at), 0, content(1)));
     bench.pass(0);
-    for day in 1..3 {
+    for day in 1..=8 {
         (0..100).for_each(|at| bench.see(&page(at), day * DAY, Seen::Absent(Reason::Gone)));
         assert_eq!(bench.pass(day * DAY).deletions, 0);
     }
@@ -282,10 +356,10 @@ fn a_site_that_goes_at_once_waits_for_the_operator() {
         [("a.example", 100)]
     );
     // all but some are back
-    (0..92).for_each(|at| bench.see(&page(at), 3 * DAY, content(1)));
-    assert_eq!(bench.pass(3 * DAY), Done { documents: 100, upserts: 0, deletions: 0 });
+    (0..80).for_each(|at| bench.see(&page(at), 9 * DAY, content(1)));
+    assert_eq!(bench.pass(9 * DAY), Done { documents: 100, upserts: 0, deletions: 0 });
     bench.limits.allowed = vec![Allowed::Host("a.example".to_owned())];
-    assert_eq!(bench.pass(3 * DAY), Done { documents: 92, upserts: 0, deletions: 8 });
+    assert_eq!(bench.pass(9 * DAY), Done { documents: 80, upserts: 0, deletions: 20 });
     assert_eq!(bench.days.waiting().count(), 0);
 }
 
@@ -331,6 +405,8 @@ enum Trouble {
     AllMissing,
     /// Everything leads to one page of maintenance, which is an error.
     Maintenance,
+    /// Everything leads to the first page for now.
+    ToTheFirst,
 }
 
 struct Site {
@@ -394,6 +470,7 @@ impl Site {
                 (Trouble::Maintenance, _) => {
                     Seen::Moved { to: "https://a.example/maintenance".to_owned(), is_permanent: true }
                 }
+                (Trouble::ToTheFirst, _) if at > 0 => Seen::Moved { to: Site::url(0), is_permanent: false },
                 (_, State::There) => content(page.text),
                 (_, State::PartOf(of)) => canonical(page.text, &Site::url(*of)),
                 (_, State::MovedTo(to)) => moved(&Site::url(*to)),
@@ -430,19 +507,23 @@ fn thirty_days(seed: u64) {
     let limits = Limits { share: 1.0, ..Limits::default() };
     let mut bench = Bench::new(limits);
     site.pages.extend((0..20).map(|text| Page { text, state: State::There }));
-    let mut quiet = 0;
+    // the trouble that lasts, and the day on which it ends
+    let (mut trouble, mut end) = (Trouble::None, 1);
     for day in 0..30 {
-        let trouble = match site.random.u8(..12) {
-            0 => Trouble::Unreachable,
-            1 => Trouble::AllMissing,
-            2 => Trouble::Maintenance,
-            _ => Trouble::None,
-        };
+        if day >= end {
+            trouble = match site.random.u8(..15) {
+                _ if trouble != Trouble::None || day == 0 || day >= 30 - QUIET => Trouble::None,
+                0 => Trouble::Unreachable,
+                1 => Trouble::AllMissing,
+                2 => Trouble::Maintenance,
+                3 => Trouble::ToTheFirst,
+                _ => Trouble::None,
+            };
+            end = day + if trouble == Trouble::None { 1 } else { site.random.u64(1..7) };
+            end = end.min(30 - QUIET).max(day + 1);
+        }
         let now = day * DAY;
-        // two days of trouble in a row are a state of the site
-        let trouble = if quiet == 0 || day >= 30 - QUIET { Trouble::None } else { trouble };
-        quiet = if trouble == Trouble::None { quiet + 1 } else { 0 };
-        if quiet > 0 && day < 30 - QUIET {
+        if trouble == Trouble::None && day < 30 - QUIET {
             site.change(day);
         }
         let before = if day == 0 { Vec::new() } else { urls(&bench) };
