@@ -34,6 +34,7 @@ mod home;
 mod id;
 mod key;
 mod near;
+mod part;
 mod pass;
 mod resolve;
 mod robots;

@@ -1,6 +1,6 @@
 //! Documents whose texts are nearly the same: one of them stands for all.
 //!
-//! They are grouped anew in each pass. Of a group, the document that consumers have stands for the others, or else the
+//! Each pass groups all of them. Of a group, the document that consumers have stands for the others, or else the
 //! one that was stored first: so it stays the same one while it is alike to them. A document that consumers have goes
 //! as a near-duplicate once a visit that is a day later finds it unchanged: pages that all say "back soon" for an hour
 //! are alike, too.
@@ -12,10 +12,9 @@ use super::entry::{Entry, Fate};
 use super::error::Result;
 use super::home::Home;
 use super::key::Key;
-use super::pass::MEMORY;
-use super::resolve::{Part, Publication, Target};
+use super::part::{Part, Publication, Target};
 use super::run::{RunReader, RunWriter};
-use crate::disk::sorter::Sorter;
+use crate::disk::sorter::{Sorted, Sorter};
 use crate::similar::{Finder, Signature};
 
 /// A document that is compared with the others.
@@ -33,13 +32,14 @@ pub(super) struct NearDuplicates {
     least: Option<f64>,
     /// True if documents are compared for the first time: the operator wants those to go that are there.
     is_first: bool,
+    memory: usize,
     documents: Sorter,
 }
 
 impl NearDuplicates {
     /// Those that have a share of `least` of their texts in common.
-    pub fn new(least: Option<f64>, is_first: bool) -> NearDuplicates {
-        NearDuplicates { least, is_first, documents: Sorter::new(MEMORY) }
+    pub fn new(least: Option<f64>, is_first: bool, memory: usize) -> NearDuplicates {
+        NearDuplicates { least, is_first, memory, documents: Sorter::new(memory) }
     }
 
     /// Takes a URL, which may be a document.
@@ -62,7 +62,8 @@ impl NearDuplicates {
     pub fn finish(self, home: &Home) -> Result<()> {
         let mut run = RunWriter::create(home.disk(), home.near())?;
         if let Some(least) = self.least {
-            let mut parts = parts(self.documents, least)?;
+            let finder = Finder::new(least, self.memory)?;
+            let mut parts = parts(self.documents, finder, Sorter::new(self.memory))?;
             while let Some(line) = parts.next()? {
                 run.push(line)?;
             }
@@ -75,14 +76,12 @@ impl NearDuplicates {
 const ORDER_BYTES: usize = 1 + 4 + 8;
 
 /// The lines of those that another document stands for, by key.
-fn parts(documents: Sorter, least: f64) -> Result<crate::disk::sorter::Sorted> {
-    let mut finder = Finder::new(least, MEMORY)?;
+fn parts(documents: Sorter, mut finder: Finder, mut parts: Sorter) -> Result<Sorted> {
     let mut documents = documents.finish()?;
     while let Some(line) = documents.next()? {
         let line = &line[ORDER_BYTES..];
         finder.push(&read::<Compared>(line).signature, line)?;
     }
-    let mut parts = Sorter::new(MEMORY);
     let (mut group, mut first) = (None, None);
     for member in finder.finish()? {
         let member = member?;

@@ -148,7 +148,7 @@ impl Pass<'_> {
     /// Writes what the answers of all URLs say, and finds the ends of all leads.
     fn conclude(&self, doubts: &Doubts, changed: &Changed<'_>) -> Result<()> {
         let mut resolver = Resolver::new(self.home, self.keys, MEMORY);
-        let mut near = NearDuplicates::new(self.near_duplicates, changed.likeness);
+        let mut near = NearDuplicates::new(self.near_duplicates, changed.likeness, MEMORY);
         let mut facts = RunWriter::create(self.home.disk(), self.home.facts())?;
         let mut merged = Urls::open(self.home, &self.home.merged())?;
         while let Some(mut entry) = merged.next()? {

@@ -13,8 +13,9 @@ use super::change::Reason;
 use super::entry::{Entry, Fate};
 use super::error::Result;
 use super::home::Home;
-use super::key::{Key, Stored};
+use super::key::Key;
 use super::near::NearParts;
+use super::part::{Part, Publication, Target};
 use super::run::{RunReader, RunWriter};
 use super::urls::Urls;
 use crate::disk::sorter::{Sorted, Sorter};
@@ -34,22 +35,6 @@ pub(super) enum Outcome {
     Nowhere,
 }
 
-/// A document to which others lead.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Target {
-    pub key: Key,
-    pub url: String,
-    pub order: Stored,
-    pub is_published: bool,
-}
-
-impl Target {
-    pub fn of(entry: &Entry) -> Target {
-        let order = entry.content.as_ref().map_or(Stored::default(), |content| content.stored);
-        Target { key: entry.key, url: entry.url.clone(), order, is_published: entry.is_published() }
-    }
-}
-
 /// A URL that leads to another one.
 #[derive(Debug, Serialize, Deserialize)]
 struct Lead {
@@ -60,39 +45,6 @@ struct Lead {
     is_alternative: bool,
     /// The last one on its way that does so.
     fallback: Option<Target>,
-}
-
-/// A URL that is a part of a document.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Part {
-    pub from: Key,
-    pub url: String,
-    pub publication: Publication,
-    pub of: Target,
-}
-
-/// The state of a URL that becomes a part of a document, for consumers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Publication {
-    /// They have it as a document, and its server redirects it for good.
-    Moved,
-    /// They have it as a document.
-    There,
-    /// They had it as a document.
-    Gone,
-    /// They never had it.
-    Never,
-}
-
-impl Publication {
-    pub fn of(entry: &Entry) -> Publication {
-        match (&entry.published, entry.is_published()) {
-            (_, true) if entry.is_moved_for_good() => Publication::Moved,
-            (_, true) => Publication::There,
-            (Some(_), false) => Publication::Gone,
-            (None, false) => Publication::Never,
-        }
-    }
 }
 
 impl Lead {
@@ -233,7 +185,7 @@ impl<'a> Resolver<'a> {
             other.extend(part.url.as_bytes());
             others.push(&other)?;
             let is_first = last.replace(part.of.key) != Some(part.of.key);
-            let is_move = is_first && is_move(&part, next.as_ref());
+            let is_move = is_first && part.is_move(next.as_ref());
             self.outcome(part.from, &Outcome::Part { of: part.of, is_move })?;
         }
         others.finish()?;
@@ -248,18 +200,6 @@ impl<'a> Resolver<'a> {
 
 fn next_part(parts: &mut Sorted) -> Result<Option<Part>> {
     parts.next()?.map(|line| read_behind(line, 2 * Key::BYTES + 1)).transpose()
-}
-
-/// Returns whether the first part of a document is the document at its old URL: that takes nothing away. A document
-/// that consumers have already takes one that was redirected for good, and no second one: redirects of all pages to one
-/// are no moves.
-fn is_move(first: &Part, next: Option<&Part>) -> bool {
-    let second = next.filter(|next| next.of.key == first.of.key).map_or(Publication::Never, |next| next.publication);
-    match first.publication {
-        Publication::Moved | Publication::There if !first.of.is_published => true,
-        Publication::Moved => second == Publication::Never,
-        _ => false,
-    }
 }
 
 fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T> {

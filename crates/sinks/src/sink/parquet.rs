@@ -3,10 +3,10 @@
 //! ```text
 //! PLACE/date=2026-11-29/00000000000000004200.parquet
 //! ```
-//! The place is a directory or an object store. The name of a file is the number of its batch, and its day (UTC) the one
-//! on which it was written first. It is there when it is whole and durable. A batch that comes again replaces its file,
-//! on whatever day. A row is a change: of the rows of an id, the one with the highest number counts, and none if its
-//! `op` is `delete`.
+//! The place is a directory or an object store. The name of a file is the number of its batch, and its day (UTC) the
+//! one on which it was written first. It is there when it is whole and durable. A batch that comes again replaces its
+//! file, on whatever day. A row is a change: of the rows of an id, the one with the highest number counts, and none if
+//! its `op` is `delete`.
 //!
 //! To read the ids back takes memory for all of them.
 
