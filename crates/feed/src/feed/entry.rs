@@ -152,12 +152,8 @@ impl Entry {
         if at < self.seen {
             return;
         }
-        if self.counts() {
-            self.standing = match &self.newest {
-                Newest::Content => Standing::Content,
-                Newest::Absent { reason, .. } => Standing::Absent(*reason),
-                Newest::Moved { to, .. } => Standing::Moved(to.clone()),
-            };
+        if !self.is_missing() {
+            self.settle();
         }
         self.seen = at;
         self.url = sighting.url;
@@ -182,6 +178,18 @@ impl Entry {
                 Newest::Moved { to, is_permanent, visits }
             }
         };
+    }
+
+    /// Has the newest answers be the state that counts, if they count. Those that need a second visit do so at the end
+    /// of a pass alone, which knows whether they are in doubt.
+    pub fn settle(&mut self) {
+        if self.counts() {
+            self.standing = match &self.newest {
+                Newest::Content => Standing::Content,
+                Newest::Absent { reason, .. } => Standing::Absent(*reason),
+                Newest::Moved { to, .. } => Standing::Moved(to.clone()),
+            };
+        }
     }
 
     /// True if the newest answers count: content at once, others once they are confirmed.

@@ -153,6 +153,7 @@ impl Pass<'_> {
         let mut merged = Urls::open(self.home, &self.home.merged())?;
         while let Some(mut entry) = merged.next()? {
             doubts.apply(&mut entry);
+            entry.settle();
             resolver.take(&entry)?;
             near.take(&entry)?;
             facts.push(&entry.to_bytes())?;

@@ -256,6 +256,22 @@ fn an_answer_that_nothing_confirms_leaves_a_document_gone_or_moved() {
 }
 
 #[test]
+fn a_page_that_is_gone_stays_gone_when_the_others_are_missing_a_day_later() {
+    let mut bench = Bench::new(Limits::default());
+    [A, B, C].iter().enumerate().for_each(|(at, url)| bench.see(url, 0, content(at as u8)));
+    bench.pass(0);
+    for day in [1, 2] {
+        bench.see(A, day * DAY, content(0));
+        bench.see(B, day * DAY, Seen::Absent(Reason::Gone));
+        bench.see(C, day * DAY, content(2));
+        bench.pass(day * DAY);
+    }
+    assert_eq!(urls(&bench), [A, C]);
+    [A, C].iter().for_each(|url| bench.see(url, 3 * DAY, Seen::Absent(Reason::Gone)));
+    assert_eq!(bench.pass(3 * DAY), Done { documents: 2, upserts: 0, deletions: 0 });
+}
+
+#[test]
 fn where_most_visits_find_nothing_a_document_goes_after_a_week_and_not_by_visits_of_that_time() {
     let mut bench = Bench::new(Limits::default());
     let page = |at: usize| format!("https://a.example/{at}");
