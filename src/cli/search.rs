@@ -1,5 +1,7 @@
 //! `crawler search`: full text search over a crawl's archive.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::DirArg;
@@ -42,6 +44,9 @@ pub(super) struct SearchArgs {
     words: Vec<String>,
     #[command(flatten)]
     dir: DirArg,
+    /// Search the index that a sink of the kind `search` keeps here, and no crawl
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["dir", "no_update"])]
+    index: Option<PathBuf>,
     /// Only this host and its subdomains; may be given several times
     #[arg(long, value_name = "HOST")]
     site: Vec<String>,
@@ -104,6 +109,7 @@ mod asked {
             SearchArgs {
                 words,
                 dir: DirArg { dir: dir.to_owned() },
+                index: None,
                 site: Vec::new(),
                 since: None,
                 until: None,
@@ -131,6 +137,15 @@ mod asked {
 
         /// Asks the index, as new as it can be had.
         pub(in crate::cli) fn find(&self) -> anyhow::Result<Found> {
+            if let Some(index) = &self.index {
+                let found = Index::of_documents(index).and_then(|index| index.search(&self.query()));
+                return found.map_err(|error| match error {
+                    Error::NoIndex(dir) => {
+                        UsageError::because(format!("{}: there is no index of documents", dir.display()))
+                    }
+                    error => passed_on(error),
+                });
+            }
             let dir = &self.dir.dir;
             let updated = if self.no_update { Ok(()) } else { self.update() };
             let index = match (Index::open(dir), updated) {

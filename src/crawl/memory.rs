@@ -18,7 +18,7 @@ use crate::engine::{DEPTHS_BYTES_MAX, SESSION_PARAMS_BYTES_MAX, WORKERS_START};
 use crate::feed::{PASS_BYTES, READ_BYTES};
 use crate::fetch::{SMALL_BODY_BYTES, large_bodies};
 use crate::process::{LARGE_FINDINGS, SITEMAP_LINK_BYTES, SMALL_FINDINGS_BYTES};
-use crate::sink::Limits;
+use crate::sink::{Limits, Settings};
 use crate::web::html::BYTES_PER_LINK;
 use crate::web::kind::HOSTS_BYTES_MAX;
 use crate::web::sitemap;
@@ -153,7 +153,8 @@ fn sinks(config: &Config) -> Option<Part> {
     let document = sites::body_max(config) as u64 * COPIES_OF_TEXT;
     let of_target = |batch_bytes: usize| READ_BYTES as u64 + 3 * batch_bytes as u64 + document;
     let watches = config.watch.len() as u64 * of_target(Limits::default().batch_bytes);
-    let targets = config.sink.values().map(|sink| of_target(sink.batch_bytes)).sum::<u64>() + watches;
+    let of_sink = |sink: &Settings| of_target(sink.batch_bytes) + sink.kind.memory() as u64;
+    let targets = config.sink.values().map(of_sink).sum::<u64>() + watches;
     (targets > 0).then(|| part("sinks", "sink.NAME.batch_bytes", PASS_BYTES as u64 + document + targets))
 }
 

@@ -271,3 +271,48 @@ fn an_index_is_searched_where_it_cannot_be_written_and_made_again_where_it_is_da
         assert_eq!(built_at_once(&dir), whole, "{harm}");
     }
 }
+
+#[test]
+fn an_index_of_a_sink_has_the_documents_of_the_site_and_no_outage_empties_it() {
+    let pages = Pages::new(&[
+        ("/a", &document("One", "The first edition speaks of zebras, and of nothing else that has stripes.")),
+        ("/d", &document("Two", "This one is there today, with its giraffe, which looks over every tree.")),
+    ]);
+    let dir = pages.crawl.dir.path();
+    let config = fs::read_to_string(pages.crawl.path("crawler.toml")).unwrap();
+    let sink = "[sink.site]\nkind = \"search\"\npath = \"site\"\n";
+    fs::write(pages.crawl.path("crawler.toml"), format!("{config}{sink}")).unwrap();
+    let by_sink = |words: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_crawler"))
+            .args(["search", "--index", "site", "--json", words])
+            .current_dir(dir)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        found["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit["title"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    pages.crawl.run(&[]).expect(0, &["finish"]);
+    assert_eq!((by_sink("zebra"), by_sink("giraffe")), (vec!["One".to_owned()], vec!["Two".to_owned()]));
+    pages.put("/d", "404 giraffe");
+    pages.crawl.run(&["--force"]).expect(0, &["finish"]);
+    assert_eq!(pages.found(&["giraffe"]).len(), 0, "the newest version is no page");
+    assert_eq!(by_sink("giraffe"), ["Two"], "and no other visit confirms that");
+    let crawler = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_crawler")).args(words).current_dir(dir).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(crawler(&["forget", &pages.url("/a")]).0, Some(0));
+    for command in ["run", "verify"] {
+        let (code, said) = crawler(&["sink", command, "--config", "crawler.toml"]);
+        assert_eq!(code, Some(0), "{command}: {said}");
+    }
+    assert!(by_sink("zebra").is_empty());
+    let (code, said) = crawler(&["search", "--index", "nowhere", "x"]);
+    assert!(code == Some(2) && said.contains("no index of documents"), "{said}");
+}

@@ -6,6 +6,8 @@
 use crawler_analysis::table;
 use crawler_core::disk;
 use crawler_feed::feed;
+#[cfg(feature = "search")]
+use crawler_search::search;
 #[cfg(feature = "parquet")]
 use crawler_store::store;
 use crawler_web::{clock, web};

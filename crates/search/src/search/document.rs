@@ -1,4 +1,4 @@
-//! A page of the archive as a document of the index.
+//! A page as a document of the index.
 
 use tantivy::TantivyDocument;
 
@@ -7,7 +7,7 @@ use super::error::Result;
 use super::fields::Fields;
 use super::near;
 use crate::archive::{Page, PageTexts};
-use crate::container::KeyRecord;
+use crate::clock::Time;
 use crate::warc::digest;
 use crate::web::kind::Kind;
 use crate::web::url::CanonicalUrl;
@@ -16,6 +16,31 @@ use crate::web::url::CanonicalUrl;
 const DOMAINS_MAX: usize = 32;
 /// The word for pages that are what was asked for.
 pub(super) const CONTENT: &str = "content";
+
+/// A page, as far as it is searched.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Searchable<'a> {
+    /// Its URL.
+    pub url: &'a str,
+    /// The time of its capture.
+    pub captured: Time,
+    /// Its media type.
+    pub media_type: &'a str,
+    /// Its language by the name in ISO 639-3; empty where it is not known.
+    pub language: &'a str,
+    /// The kind of what came in the place of content; nothing for content.
+    pub kind: Option<&'a str>,
+    /// The digest of its body.
+    pub digest: &'a str,
+    /// The id of its WARC record.
+    pub record: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// Its headings, a line for each.
+    pub headings: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
 
 /// A page as it is indexed.
 pub(super) struct Indexed {
@@ -26,36 +51,50 @@ pub(super) struct Indexed {
 
 /// Reads `page` and makes its document.
 pub(super) fn read(page: &Page, fields: &Fields) -> Result<Indexed> {
-    Ok(document(page.parts().2, &PageTexts::read(page)?, fields))
+    let (record, texts) = (page.parts().2, PageTexts::read(page)?);
+    let page = Searchable {
+        url: &record.url,
+        captured: record.time,
+        media_type: &record.mime,
+        language: texts.language,
+        kind: record.kind.map(Kind::text),
+        digest: &digest(record.payload_sha1),
+        record: &texts.record,
+        title: &texts.title,
+        headings: &texts.headings,
+        text: &texts.text,
+    };
+    Ok(document(&page, fields))
 }
 
-fn document(record: &KeyRecord, texts: &PageTexts, fields: &Fields) -> Indexed {
+/// The document of a page.
+pub(super) fn document(page: &Searchable<'_>, fields: &Fields) -> Indexed {
     let mut document = TantivyDocument::default();
-    let PageTexts { title, headings, text, language, record: id } = texts;
-    let host = CanonicalUrl::host_of(&record.url);
+    let Searchable { url, captured, language, title, headings, text, .. } = *page;
+    let host = CanonicalUrl::host_of(url);
     domains(&host).for_each(|domain| document.add_text(fields.site, domain));
-    let (year, month, ..) = record.time.civil();
+    let (year, month, ..) = captured.civil();
     for (field, text) in [
-        (fields.url, record.url.as_str()),
+        (fields.url, url),
         (fields.host, &host),
-        (fields.media_type, &record.mime),
+        (fields.media_type, page.media_type),
         (fields.language, language),
-        (fields.kind, record.kind.map_or(CONTENT, Kind::text)),
-        (fields.digest, &digest(record.payload_sha1)),
-        (fields.record, id),
+        (fields.kind, page.kind.unwrap_or(CONTENT)),
+        (fields.digest, page.digest),
+        (fields.record, page.record),
         (fields.title, &value(language, title)),
         (fields.headings, &value(language, headings)),
         (fields.text, &value(language, text)),
-        (fields.address, &value("", &record.url)),
+        (fields.address, &value("", url)),
         (fields.shown_title, title),
         (fields.shown_text, text),
     ] {
         document.add_text(field, text);
     }
-    document.add_u64(fields.captured, record.time.ms());
+    document.add_u64(fields.captured, captured.ms());
     document.add_u64(fields.month, year * 100 + month);
     near::parts(text).into_iter().for_each(|part| document.add_u64(fields.near, part));
-    let bytes = 2 * (title.len() + text.len()) + headings.len() + 3 * record.url.len();
+    let bytes = 2 * (title.len() + text.len()) + headings.len() + 3 * url.len();
     Indexed { document, bytes }
 }
 

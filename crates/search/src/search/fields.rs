@@ -40,11 +40,22 @@ pub(super) struct Fields {
     /// The title and the text, as they are shown.
     pub shown_title: Field,
     pub shown_text: Field,
+    /// The id that somebody else gave the document: its key, in an index of documents.
+    pub id: Option<Field>,
 }
 
 impl Fields {
-    /// All of them.
-    pub fn new() -> Fields {
+    /// Those of an index of a crawl.
+    pub fn of_crawl() -> Fields {
+        Fields::new(false)
+    }
+
+    /// Those of an index of documents.
+    pub fn of_documents() -> Fields {
+        Fields::new(true)
+    }
+
+    fn new(has_ids: bool) -> Fields {
         let mut schema = SchemaBuilder::new();
         let words = |frequencies| {
             let indexing = TextFieldIndexing::default().set_tokenizer(analyzer::NAME).set_index_option(frequencies);
@@ -71,6 +82,7 @@ impl Fields {
             address: schema.add_text_field("address", words(with_places)),
             shown_title: schema.add_text_field("shown-title", STORED),
             shown_text: schema.add_text_field("shown-text", STORED),
+            id: has_ids.then(|| schema.add_text_field("id", STRING | STORED)),
             schema: SchemaBuilder::new().build(),
         };
         Fields { schema: schema.build(), ..fields }

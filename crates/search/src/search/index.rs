@@ -22,7 +22,7 @@ use super::near::Taken;
 use super::plan::{self, Plan};
 use super::query::{HITS_MAX, Parsed, Query, parse};
 use super::state::State;
-use super::updater::index_dir;
+use super::updater::{INDEX, index_dir};
 use crate::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::record::layout;
@@ -36,8 +36,11 @@ const CANDIDATES: usize = 2;
 
 /// An index that is open for questions. Any number of threads may ask it at once.
 pub struct Index {
-    dirs: CrawlDirs,
+    /// The crawl of whose pages it is; none for an index of documents.
+    crawl: Option<CrawlDirs>,
     dir: PathBuf,
+    /// The directory of tantivy's files.
+    files: PathBuf,
     fields: Fields,
     index: tantivy::Index,
     reader: IndexReader,
@@ -63,10 +66,22 @@ impl Index {
     /// # Errors
     /// [`Error::NoIndex`] if no update has ended there yet.
     pub fn open(dir: &Path) -> Result<Index> {
-        let dirs = CrawlDirs::around(&Disk::real(), dir)?;
-        let home = dirs.root().join(layout::SEARCH);
+        let crawl = CrawlDirs::around(&Disk::real(), dir)?;
+        let (home, files) = (crawl.root().join(layout::SEARCH), index_dir(crawl.root()));
+        Index::open_files(home, files, Fields::of_crawl(), Some(crawl))
+    }
+
+    /// Opens the index of documents in `dir`.
+    ///
+    /// # Errors
+    /// [`Error::NoIndex`] if there is none.
+    pub fn of_documents(dir: &Path) -> Result<Index> {
+        Index::open_files(dir.to_owned(), dir.join(INDEX), Fields::of_documents(), None)
+    }
+
+    fn open_files(home: PathBuf, files: PathBuf, fields: Fields, crawl: Option<CrawlDirs>) -> Result<Index> {
         let opened = unwinding(&home, || {
-            let mut index = tantivy::Index::open(ReadOnly::open(&index_dir(dirs.root()))?)?;
+            let mut index = tantivy::Index::open(ReadOnly::open(&files)?)?;
             // the segments of a large index are searched side by side
             index.set_multithread_executor(thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX))?;
             index.tokenizers().register(analyzer::NAME, Analyzer);
@@ -74,11 +89,10 @@ impl Index {
             Ok((reader.try_into()?, index))
         });
         let (reader, index) = opened?;
-        let fields = Fields::new();
         if index.schema() != fields.schema {
             return Err(Error::NoIndex(home));
         }
-        let index = Index { dirs, dir: home, fields, index, reader, newest: Mutex::new(None) };
+        let index = Index { crawl, dir: home, files, fields, index, reader, newest: Mutex::new(None) };
         index.commit()?;
         Ok(index)
     }
@@ -102,14 +116,15 @@ impl Index {
 
     /// Finds what was forgotten after the commit was made.
     fn hidden(&self, state: &State) -> Result<Option<BooleanQuery>> {
-        let forgotten = self.dirs.forgotten(&Disk::real())?;
+        let Some(crawl) = &self.crawl else { return Ok(None) };
+        let forgotten = crawl.forgotten(&Disk::real())?;
         Ok((forgotten.acts().len() > state.forgotten).then(|| plan::forgotten(&forgotten, &self.fields)))
     }
 
     /// The newest commit. The one before is good enough while an index is rebuilt from its beginning.
     fn commit(&self) -> Result<Commit> {
         let mut newest = self.newest.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let stamp = stamp(&index_dir(self.dirs.root()));
+        let stamp = stamp(&self.files);
         if let Some(newest) = newest.as_ref()
             && stamp.is_none_or(|stamp| stamp == newest.stamp)
         {

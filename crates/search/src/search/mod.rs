@@ -40,11 +40,13 @@
 //! - `state`, `updater`: what the payload says, and the one writer
 //! - `query`, `plan`: questions as they are written, and as the index is asked
 //! - `index`, `directory`: readers
+//! - `documents`: the writer of an index that is of no crawl, but of documents
 //! - `found`, `facets`, `near`, `snippet`: the answer
 
 mod analyzer;
 mod directory;
 mod document;
+mod documents;
 mod error;
 mod facets;
 mod fields;
@@ -60,10 +62,12 @@ mod stems;
 mod updater;
 mod words;
 
+pub use document::Searchable;
+pub use documents::{Documents, Indexed};
 pub use error::{Error, Result};
 pub use facets::{Facet, Facets};
 pub use found::{Found, Hit};
 pub use index::Index;
 pub use query::{Filter, HITS_MAX, LIMIT_MAX, Query, WORDS_MAX};
 pub use snippet::Snippet;
-pub use updater::{Updated, Updater};
+pub use updater::{Updated, Updater, WRITER_BYTES};

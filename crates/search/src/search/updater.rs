@@ -21,11 +21,11 @@ use crate::disk::{self, DirectoryLock, Disk};
 use crate::record::layout;
 
 /// The name of the directory of tantivy's files.
-const INDEX: &str = "index";
+pub(super) const INDEX: &str = "index";
 /// Why there is a writer.
 const OPEN: &str = "the writer is taken when the updater is dropped";
-/// Memory of the postings that are not written yet.
-const MEMORY: usize = 64 << 20;
+/// Memory of a writer: the postings that are not written yet.
+pub const WRITER_BYTES: usize = 64 << 20;
 /// Texts between two commits: those that wait for tantivy's thread are in memory.
 const COMMIT_BYTES: usize = 64 << 20;
 /// Versions between two commits, so that a kill costs less than this.
@@ -81,14 +81,14 @@ impl Updater {
             Err(disk::Error::InUse { .. }) => return Ok(None),
             lock => lock?,
         };
-        let fields = Fields::new();
+        let fields = Fields::of_crawl();
         let known = known(&index_dir(&root), &fields).and_then(|(index, state)| {
             let follower = Follower::open(&root, &state.cursor).ok()?;
             Some((index, state, follower))
         });
         let (index, state, follower) = match known {
             Some(known) => known,
-            None => (begin(&root, &fields)?, State::default(), start),
+            None => (begin(&index_dir(&root), &fields)?, State::default(), start),
         };
         let writer = writer(&index).map_err(|error| Error::of_index(&home, error))?;
         Ok(Some(Updater { root, dirs, fields, follower, state, writer: Some(writer), _lock: lock }))
@@ -214,7 +214,7 @@ pub(super) fn index_dir(root: &Path) -> PathBuf {
 }
 
 /// The index in `dir` with its state, if it is one of this version.
-fn known(dir: &Path, fields: &Fields) -> Option<(tantivy::Index, State)> {
+pub(super) fn known(dir: &Path, fields: &Fields) -> Option<(tantivy::Index, State)> {
     let index = tantivy::Index::open_in_dir(dir).ok().filter(|index| index.schema() == fields.schema)?;
     let state = State::parse(index.load_metas().ok()?.payload.as_deref())?;
     // an index of which a file is missing or damaged is rebuilt
@@ -224,27 +224,28 @@ fn known(dir: &Path, fields: &Fields) -> Option<(tantivy::Index, State)> {
     is_whole.then_some((index, state))
 }
 
-/// Makes an empty index.
-fn begin(root: &Path, fields: &Fields) -> Result<tantivy::Index> {
-    let (dir, disk) = (index_dir(root), Disk::real());
-    match fs::remove_dir_all(&dir) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::Files { dir, source }),
+/// Makes an empty index in `dir`, in the place of what is there.
+pub(super) fn begin(dir: &Path, fields: &Fields) -> Result<tantivy::Index> {
+    match fs::remove_dir_all(dir) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            return Err(Error::Files { dir: dir.to_owned(), source });
+        }
         _ => {}
     }
-    disk.create_dir_all(&dir)?;
+    Disk::real().create_dir_all(dir)?;
     let settings = IndexSettings {
         docstore_compression: tantivy::store::Compressor::Zstd(Default::default()),
         ..Default::default()
     };
-    let made = tantivy::Index::builder().schema(fields.schema.clone()).settings(settings).create_in_dir(&dir);
-    made.map_err(|error| Error::of_index(&dir, error))
+    let made = tantivy::Index::builder().schema(fields.schema.clone()).settings(settings).create_in_dir(dir);
+    made.map_err(|error| Error::of_index(dir, error))
 }
 
 /// The writer of an index: one thread for postings, one for merges.
-fn writer(index: &tantivy::Index) -> tantivy::Result<IndexWriter> {
+pub(super) fn writer(index: &tantivy::Index) -> tantivy::Result<IndexWriter> {
     index.tokenizers().register(analyzer::NAME, Analyzer);
     let options = IndexWriterOptions::builder().num_worker_threads(1).num_merge_threads(1);
-    let writer: IndexWriter = index.writer_with_options(options.memory_budget_per_thread(MEMORY).build())?;
+    let writer: IndexWriter = index.writer_with_options(options.memory_budget_per_thread(WRITER_BYTES).build())?;
     let mut merges = LogMergePolicy::default();
     merges.set_max_docs_before_merge(MERGED_MAX);
     merges.set_del_docs_ratio_before_merge(0.3);

@@ -8,7 +8,7 @@
 //! - [`Delivery`]: batches, tries again, writes dead letters, counts
 //! - [`Differences`]: the ids of a crawl beside those of a sink
 //! - [`Endpoint`]: the HTTP client of sinks and webhooks, and where they may connect
-//! - `opensearch`, `postgres`, `parquet`, `sqlite`, `meilisearch`, `solr`: the sinks
+//! - `opensearch`, `postgres`, `parquet`, `sqlite`, `meilisearch`, `solr`, `search`: the sinks
 
 mod backoff;
 mod counters;
@@ -25,6 +25,8 @@ mod opensearch;
 mod parquet;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "search")]
+mod search;
 mod settings;
 mod solr;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -82,7 +84,9 @@ pub fn open(settings: &Settings, secret: Option<&Secret>) -> Result<Box<dyn Sink
         Kind::Parquet => Ok(Box::new(parquet::ChangeFiles::new(settings).map_err(refused)?)),
         #[cfg(feature = "sqlite")]
         Kind::Sqlite => Ok(Box::new(sqlite::Sqlite::new(settings))),
-        #[cfg(not(all(feature = "postgres", feature = "parquet", feature = "sqlite")))]
+        #[cfg(feature = "search")]
+        Kind::Search => Ok(Box::new(search::SearchIndex::new(settings))),
+        #[cfg(not(all(feature = "postgres", feature = "parquet", feature = "search", feature = "sqlite")))]
         _ => Err(SettingsError { key: "kind", problem: "this program was built without it".to_owned() }),
     }
 }

@@ -39,6 +39,19 @@ pub enum Kind {
     Meilisearch,
     /// A core or collection of Apache Solr.
     Solr,
+    /// An own full text index in a directory.
+    Search,
+}
+
+impl Kind {
+    /// Bytes that a sink of this kind keeps in memory beside its batch.
+    pub fn memory(self) -> usize {
+        match self {
+            #[cfg(feature = "search")]
+            Kind::Search => crate::search::WRITER_BYTES,
+            _ => 0,
+        }
+    }
 }
 
 /// Settings of a sink.
