@@ -86,9 +86,9 @@
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
 //! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, `core` ◄ `store` ◄
-//! `cluster`, `contract` ◄ `fetch`, `contract` ◄ `archive` ◄ `analysis`, `archive` ◄ `search`, `archive` ◄ `feed` ◄
-//! `sinks`, `store` ◄ `sinks`, `contract` ◄ `documents`, `contract` ◄ `simweb`, `core` ◄ `import` and `web` ◄ `replay`,
-//! which know no engine; `server` knows none of them.
+//! `cluster`, `contract` ◄ `fetch`, `contract` ◄ `archive` ◄ `analysis`, `archive` ◄ `search`, `archive` ◄ `feed`, all
+//! three and `store` ◄ `sinks`, `contract` ◄ `documents`, `contract` ◄ `simweb`, `core` ◄ `import` and `web` ◄
+//! `replay`, which know no engine; `server` knows none of them.
 //! This one wires them together. `simulator` is above all of them and beside this one, whose tests and benchmarks use
 //! it.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;

@@ -29,7 +29,7 @@
 //!
 //! - Readers take no lock and write nothing. They see the last commit.
 //! - A page that was forgotten is not answered from that moment on, however old the index is.
-//! - Memory of the writer: 64 MB of postings, and 64 MB of texts that wait for it. Merges stop at 200,000 documents a
+//! - Memory of the writer: 64 MB of postings, and 64 MB of texts that wait for it. Merges stop at 50,000 documents a
 //!   segment. A question has at most 32 words, and 10,000 hits can be reached.
 //! - A damaged index is an error that says so, never a panic.
 //!
