@@ -1,5 +1,7 @@
 //! Sorted lines that are asked for in their order, the next of which is known.
 
+use serde::Deserialize;
+
 use super::error::Result;
 use super::run::RunReader;
 use crate::disk::sorter::Sorted;
@@ -51,4 +53,9 @@ impl Ahead {
     pub fn take_of(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         if self.next().is_some_and(|line| line.starts_with(key)) { self.take() } else { Ok(None) }
     }
+}
+
+/// Reads what was written by this process into a line, from the byte `at` on.
+pub(super) fn read_behind<'a, T: Deserialize<'a>>(line: &'a [u8], at: usize) -> T {
+    postcard::from_bytes(&line[at..]).expect("a line of this process is as it was written")
 }

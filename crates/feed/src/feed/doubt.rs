@@ -1,6 +1,6 @@
 //! Doubt about hosts most of whose documents are missing: an outage may look like that.
 //!
-//! Of the documents that were visited on the newest day of a host's visits and on the day before, more than half were
+//! More than half of the documents that were visited on the newest day of a host's visits and on the day before were
 //! missing: then these visits confirm nothing. What stays missing for a week goes nevertheless.
 
 use std::collections::{BTreeMap, HashMap};

@@ -16,7 +16,7 @@
 //! | scope | the settings of the crawl leave it out |
 //! | forgotten | the operator had it removed: at once |
 //!
-//! Where most documents of a host are missing, a week lies between the two answers (`doubt`). An answer that is not
+//! A week lies between the two answers where most documents of a host are missing (`doubt`). An answer that is not
 //! confirmed changes nothing: the document is what it was before, there or gone.
 //!
 //! No more than a share of the documents of a host goes in a day ([`Limits`]).

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, read_behind};
 use super::entry::{Entry, Fate};
 use super::error::Result;
 use super::home::Home;
@@ -79,13 +79,13 @@ const ORDER_BYTES: usize = 1 + 4 + 8;
 fn parts(documents: Sorter, mut finder: Finder, mut parts: Sorter) -> Result<Sorted> {
     let mut documents = documents.finish()?;
     while let Some(line) = documents.next()? {
-        let line = &line[ORDER_BYTES..];
-        finder.push(&read::<Compared>(line).signature, line)?;
+        let compared: Compared = read_behind(line, ORDER_BYTES);
+        finder.push(&compared.signature, &line[ORDER_BYTES..])?;
     }
     let (mut group, mut first) = (None, None);
     for member in finder.finish()? {
         let member = member?;
-        let Compared { document, publication, may_go, .. } = read(&member.label);
+        let Compared { document, publication, may_go, .. } = read_behind(&member.label, 0);
         if group.replace(member.group) != Some(member.group) {
             first = Some(document);
         } else if let Some(of) = first.clone().filter(|_| may_go) {
@@ -98,10 +98,6 @@ fn parts(documents: Sorter, mut finder: Finder, mut parts: Sorter) -> Result<Sor
     Ok(parts.finish()?)
 }
 
-fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> T {
-    postcard::from_bytes(line).expect("a line of this process is as it was written")
-}
-
 /// Those that another document stands for, in the order of their keys.
 pub(super) struct NearParts(Ahead);
 
@@ -112,11 +108,11 @@ impl NearParts {
 
     /// The next one.
     pub fn next(&mut self) -> Result<Option<Part>> {
-        Ok(self.0.take()?.map(|line| read(&line[Key::BYTES..])))
+        Ok(self.0.take()?.map(|line| read_behind(&line, Key::BYTES)))
     }
 
     /// The one of `key`, if it is one.
     pub fn of(&mut self, key: Key) -> Result<Option<Part>> {
-        Ok(self.0.take_of(&key.to_bytes())?.map(|line| read(&line[Key::BYTES..])))
+        Ok(self.0.take_of(&key.to_bytes())?.map(|line| read_behind(&line, Key::BYTES)))
     }
 }

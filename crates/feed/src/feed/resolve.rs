@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, read_behind};
 use super::change::Reason;
 use super::entry::{Entry, Fate};
 use super::error::Result;
@@ -105,7 +105,7 @@ impl<'a> Resolver<'a> {
         // what leads on and on leads nowhere
         let mut endless = std::mem::replace(&mut self.leads, Sorter::new(0)).finish()?;
         while let Some(line) = endless.next()? {
-            let lead: Lead = read(line)?;
+            let lead: Lead = read(line);
             self.outcome(lead.from, &Outcome::Nowhere)?;
         }
         self.write()
@@ -123,14 +123,14 @@ impl<'a> Resolver<'a> {
             while leads.next().is_some_and(|line| line < &key[..])
                 && let Some(line) = leads.take()?
             {
-                self.end(read(&line)?, None)?;
+                self.end(read(&line), None)?;
             }
             while let Some(line) = leads.take_of(&key)? {
-                self.arrive(read(&line)?, &entry, near.as_ref())?;
+                self.arrive(read(&line), &entry, near.as_ref())?;
             }
         }
         while let Some(line) = leads.take()? {
-            self.end(read(&line)?, None)?;
+            self.end(read(&line), None)?;
         }
         Ok(())
     }
@@ -199,15 +199,11 @@ impl<'a> Resolver<'a> {
 }
 
 fn next_part(parts: &mut Sorted) -> Result<Option<Part>> {
-    parts.next()?.map(|line| read_behind(line, 2 * Key::BYTES + 1)).transpose()
+    Ok(parts.next()?.map(|line| read_behind(line, 2 * Key::BYTES + 1)))
 }
 
-fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T> {
+fn read<'a, T: Deserialize<'a>>(line: &'a [u8]) -> T {
     read_behind(line, Key::BYTES)
-}
-
-fn read_behind<'a, T: Deserialize<'a>>(line: &'a [u8], at: usize) -> Result<T> {
-    Ok(postcard::from_bytes(&line[at..]).expect("a line of this process is as it was written"))
 }
 
 /// The outcomes of a pass, asked for in the order of the URLs.
@@ -220,7 +216,7 @@ impl Outcomes {
 
     /// The outcome of the lead of `key`, if it is one.
     pub fn of(&mut self, key: Key) -> Result<Option<Outcome>> {
-        self.0.take_of(&key.to_bytes())?.map(|line| read(&line)).transpose()
+        Ok(self.0.take_of(&key.to_bytes())?.map(|line| read(&line)))
     }
 }
 
