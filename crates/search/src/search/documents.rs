@@ -1,18 +1,17 @@
-//! The one writer of an index of documents, which equals a set of documents that somebody else keeps, and is of no
-//! crawl.
+//! Keeps an index of documents, which equals a set of documents that somebody else keeps, and is of no crawl.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tantivy::schema::Field;
 use tantivy::schema::document::Value;
-use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
+use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
 
 use super::document::{Searchable, document};
 use super::error::{Error, Result};
 use super::fields::Fields;
 use super::state::State;
-use super::updater::{INDEX, begin, known, writer};
+use super::writer::{INDEX, Writer, begin, known};
 use crate::disk::{DirectoryLock, Disk};
 
 /// The writer.
@@ -20,8 +19,7 @@ pub struct Documents {
     dir: PathBuf,
     fields: Fields,
     index: tantivy::Index,
-    writer: IndexWriter,
-    _lock: DirectoryLock,
+    writer: Writer,
 }
 
 /// A document of an index.
@@ -50,8 +48,8 @@ impl Documents {
                 return Err(Error::Damaged { dir: dir.to_owned(), why });
             }
         };
-        let writer = writer(&index).map_err(|error| Error::of_index(dir, error))?;
-        Ok(Documents { dir: dir.to_owned(), fields, index, writer, _lock: lock })
+        let writer = Writer::open(dir, &index, lock)?;
+        Ok(Documents { dir: dir.to_owned(), fields, index, writer })
     }
 
     /// Puts a document in the place of the one with its id.
@@ -59,22 +57,17 @@ impl Documents {
         self.remove(id);
         let mut document = document(page, &self.fields).document;
         document.add_text(self.id(), id);
-        self.writer.add_document(document).map(drop).map_err(|error| Error::of_index(&self.dir, error))
+        self.writer.add(document)
     }
 
     /// Removes the document with this id, if there is one.
     pub fn remove(&mut self, id: &str) {
-        self.writer.delete_term(Term::from_field_text(self.id(), id));
+        self.writer.delete(Term::from_field_text(self.id(), id));
     }
 
     /// Makes all that was put and removed durable. Readers see it from now on.
     pub fn commit(&mut self) -> Result<()> {
-        let mut commit = || {
-            let mut prepared = self.writer.prepare_commit()?;
-            prepared.set_payload(&State::default().payload());
-            prepared.commit()
-        };
-        commit().map(drop).map_err(|error| Error::of_index(&self.dir, error))
+        self.writer.commit(&State::default())
     }
 
     /// All documents that the last commit has, in no order.

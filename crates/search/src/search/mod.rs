@@ -37,10 +37,11 @@
 //!
 //! - `folding`, `stems`, `words`, `analyzer`: from texts to terms
 //! - `fields`, `document`: the fields, and a page as a document
-//! - `state`, `updater`: what the payload says, and the one writer
+//! - `state`, `writer`: what the payload says, and the one writer of an index
+//! - `updater`: keeps the index up with the crawl
 //! - `query`, `plan`: questions as they are written, and as the index is asked
 //! - `index`, `directory`: readers
-//! - `documents`: the writer of an index that is of no crawl, but of documents
+//! - `documents`: keeps an index that is of no crawl, but of documents
 //! - `found`, `facets`, `near`, `snippet`: the answer
 
 mod analyzer;
@@ -61,6 +62,7 @@ mod state;
 mod stems;
 mod updater;
 mod words;
+mod writer;
 
 pub use document::Searchable;
 pub use documents::{Documents, Indexed};
@@ -70,4 +72,5 @@ pub use found::{Found, Hit};
 pub use index::Index;
 pub use query::{Filter, HITS_MAX, LIMIT_MAX, Query, WORDS_MAX};
 pub use snippet::Snippet;
-pub use updater::{Updated, Updater, WRITER_BYTES};
+pub use updater::{Updated, Updater};
+pub use writer::WRITER_BYTES;

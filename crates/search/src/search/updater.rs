@@ -1,37 +1,25 @@
-//! The one writer of an index: catches up with the crawl, and commits.
+//! Keeps the index up with the crawl, and commits.
 
-use std::fs;
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::{IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Term};
+use tantivy::Term;
 
-use super::analyzer::{self, Analyzer};
 use super::document::{Indexed, read};
-use super::error::{Error, Result};
+use super::error::Result;
 use super::fields::Fields;
 use super::plan;
 use super::state::State;
+use super::writer::{INDEX, Writer, begin, known};
 use crate::archive::{self, Follower, Page};
 use crate::container::retention::list::ForgottenList;
 use crate::dirs::CrawlDirs;
 use crate::disk::{self, DirectoryLock, Disk};
 use crate::record::layout;
 
-/// The name of the directory of tantivy's files.
-pub(super) const INDEX: &str = "index";
-/// Why there is a writer.
-const OPEN: &str = "the writer is taken when the updater is dropped";
-/// Memory of a writer: the postings that are not written yet.
-pub const WRITER_BYTES: usize = 64 << 20;
 /// Texts between two commits: those that wait for tantivy's thread are in memory.
 const COMMIT_BYTES: usize = 64 << 20;
 /// Versions between two commits, so that a kill costs less than this.
 const COMMIT_VERSIONS: u64 = 20_000;
-/// Documents of a segment that is not merged any more. Segments are searched side by side, so they are of even size.
-const MERGED_MAX: usize = 50_000;
 
 /// The writer of an index.
 pub struct Updater {
@@ -40,10 +28,7 @@ pub struct Updater {
     fields: Fields,
     follower: Follower,
     state: State,
-    /// There until the updater is dropped.
-    writer: Option<IndexWriter>,
-    /// The lock of the index, given back when the writer is gone.
-    _lock: DirectoryLock,
+    writer: Writer,
 }
 
 /// The result of an update.
@@ -90,8 +75,8 @@ impl Updater {
             Some(known) => known,
             None => (begin(&index_dir(&root), &fields)?, State::default(), start),
         };
-        let writer = writer(&index).map_err(|error| Error::of_index(&home, error))?;
-        Ok(Some(Updater { root, dirs, fields, follower, state, writer: Some(writer), _lock: lock }))
+        let writer = Writer::open(&home, &index, lock)?;
+        Ok(Some(Updater { root, dirs, fields, follower, state, writer }))
     }
 
     /// Takes the pages that the crawl has stored since the last update, at most this many versions of URLs,
@@ -138,13 +123,12 @@ impl Updater {
         let start = archive::Cursor::start();
         self.follower = Follower::open(&self.root, &start)?;
         self.state = State::default();
-        let deleted = self.writer().delete_all_documents();
-        deleted.map(|_| ()).map_err(|error| self.fault(error))
+        self.writer.delete_all()
     }
 
     fn delete_forgotten(&mut self, forgotten: &ForgottenList) -> Result<()> {
         let query = plan::forgotten(forgotten, &self.fields);
-        self.writer().delete_query(Box::new(query)).map(|_| ()).map_err(|error| self.fault(error))
+        self.writer.delete_found(Box::new(query))
     }
 
     /// Takes a version of a URL. Returns the bytes of its texts.
@@ -152,7 +136,7 @@ impl Updater {
         if page.is_robots() {
             return Ok(0);
         }
-        self.writer().delete_term(Term::from_field_text(self.fields.url, page.url()));
+        self.writer.delete(Term::from_field_text(self.fields.url, page.url()));
         let indexed = match self.read(page) {
             Ok(Some(indexed)) => indexed,
             Ok(None) => return Ok(0),
@@ -162,7 +146,7 @@ impl Updater {
             }
             Err(error) => return Err(error),
         };
-        self.writer().add_document(indexed.document).map_err(|error| self.fault(error))?;
+        self.writer.add(indexed.document)?;
         done.pages += 1;
         Ok(indexed.bytes)
     }
@@ -178,77 +162,13 @@ impl Updater {
         if state == self.state {
             return Ok(());
         }
-        let writer = self.writer.as_mut().expect(OPEN);
-        let mut commit = || {
-            let mut prepared = writer.prepare_commit()?;
-            prepared.set_payload(&state.payload());
-            prepared.commit()
-        };
-        let committed = commit();
-        committed.map_err(|error| self.fault(error))?;
+        self.writer.commit(&state)?;
         self.state = state;
         Ok(())
-    }
-
-    fn writer(&self) -> &IndexWriter {
-        self.writer.as_ref().expect(OPEN)
-    }
-
-    fn fault(&self, error: tantivy::TantivyError) -> Error {
-        Error::of_index(&self.root.join(layout::SEARCH), error)
-    }
-}
-
-impl Drop for Updater {
-    /// Waits for the merges that have begun: they write files, and the lock is given back after them.
-    fn drop(&mut self) {
-        let ended = self.writer.take().map(IndexWriter::wait_merging_threads);
-        // what a merge could not do the next one does: the commit before it counts
-        drop(ended);
     }
 }
 
 /// The directory of tantivy's files.
 pub(super) fn index_dir(root: &Path) -> PathBuf {
     root.join(layout::SEARCH).join(INDEX)
-}
-
-/// The index in `dir` with its state, if it is one of this version.
-pub(super) fn known(dir: &Path, fields: &Fields) -> Option<(tantivy::Index, State)> {
-    let index = tantivy::Index::open_in_dir(dir).ok().filter(|index| index.schema() == fields.schema)?;
-    let state = State::parse(index.load_metas().ok()?.payload.as_deref())?;
-    // an index of which a file is missing or damaged is rebuilt
-    let reads = || index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
-    let is_whole =
-        catch_unwind(AssertUnwindSafe(reads)).is_ok_and(|reader: tantivy::Result<IndexReader>| reader.is_ok());
-    is_whole.then_some((index, state))
-}
-
-/// Makes an empty index in `dir`, in the place of what is there.
-pub(super) fn begin(dir: &Path, fields: &Fields) -> Result<tantivy::Index> {
-    match fs::remove_dir_all(dir) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::Files { dir: dir.to_owned(), source });
-        }
-        _ => {}
-    }
-    Disk::real().create_dir_all(dir)?;
-    let settings = IndexSettings {
-        docstore_compression: tantivy::store::Compressor::Zstd(Default::default()),
-        ..Default::default()
-    };
-    let made = tantivy::Index::builder().schema(fields.schema.clone()).settings(settings).create_in_dir(dir);
-    made.map_err(|error| Error::of_index(dir, error))
-}
-
-/// The writer of an index: one thread for postings, one for merges.
-pub(super) fn writer(index: &tantivy::Index) -> tantivy::Result<IndexWriter> {
-    index.tokenizers().register(analyzer::NAME, Analyzer);
-    let options = IndexWriterOptions::builder().num_worker_threads(1).num_merge_threads(1);
-    let writer: IndexWriter = index.writer_with_options(options.memory_budget_per_thread(WRITER_BYTES).build())?;
-    let mut merges = LogMergePolicy::default();
-    merges.set_max_docs_before_merge(MERGED_MAX);
-    merges.set_del_docs_ratio_before_merge(0.3);
-    writer.set_merge_policy(Box::new(merges));
-    Ok(writer)
 }
