@@ -19,6 +19,8 @@ pub(super) const BUFFER_BYTES: usize = 64 << 10;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Heads are decompressed in steps of this size.
 const HEAD_STEP_BYTES: usize = 2 << 10;
+/// Fields that the heads of most records have no more of.
+const FIELDS_USUAL: usize = 16;
 /// First lines of the records that are read; the first one is what this program writes.
 const VERSIONS: [&str; 4] = ["WARC/1.1", "WARC/1.0", "WARC/0.18", "WARC/0.17"];
 
@@ -200,25 +202,35 @@ pub fn read_head(source: &mut dyn BufRead) -> io::Result<Vec<(String, String)>> 
         }
     }
     let head = String::from_utf8(head).map_err(|_| invalid("a head that is not UTF-8"))?;
-    let mut lines = head.trim_end().split("\r\n");
-    if !lines.next().is_some_and(|version| VERSIONS.contains(&version)) {
+    let mut lines = head.split_inclusive('\n');
+    let version = lines.next().and_then(|line| line.strip_suffix("\r\n"));
+    if !version.is_some_and(|version| VERSIONS.contains(&version)) {
         return Err(invalid("a head that does not begin with WARC/1.1"));
     }
-    let split = |line: &str| {
-        // no field has any: bytes of a sector that was never written would join the heads of two records otherwise
-        if line.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
-            return Err(invalid("a head line with a control character"));
+    let mut fields = Vec::with_capacity(FIELDS_USUAL);
+    for line in lines {
+        let line = line.strip_suffix("\r\n").ok_or_else(|| invalid("a head line that ends with a line feed alone"))?;
+        // the last one
+        if !line.is_empty() {
+            fields.push(field(line)?);
         }
-        let (name, value) = line.split_once(':').ok_or_else(|| invalid("a head line without a colon"))?;
-        let value = value.trim();
-        // as WARC 1.0 was understood by some
-        let url = value.strip_prefix('<').and_then(|value| value.strip_suffix('>'));
-        let value = url.filter(|_| name.ends_with("Target-URI")).unwrap_or(value);
-        Ok((name.to_owned(), value.to_owned()))
-    };
-    let mut fields = lines.map(split).collect::<io::Result<_>>()?;
+    }
     address::join(&mut fields);
     Ok(fields)
+}
+
+/// Name and value in a line of a head.
+fn field(line: &str) -> io::Result<(String, String)> {
+    // no field has any: bytes of a sector that was never written would join the heads of two records otherwise
+    if line.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+        return Err(invalid("a head line with a control character"));
+    }
+    let (name, value) = line.split_once(':').ok_or_else(|| invalid("a head line without a colon"))?;
+    let value = value.trim();
+    // as WARC 1.0 was understood by some
+    let url = value.strip_prefix('<').and_then(|value| value.strip_suffix('>'));
+    let value = url.filter(|_| name.ends_with("Target-URI")).unwrap_or(value);
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn invalid(what: impl Into<String>) -> io::Error {

@@ -367,3 +367,26 @@ fn a_record_may_begin_anywhere_in_the_buffer() {
         }
     }
 }
+
+#[test]
+fn lines_of_a_head_end_with_carriage_return_and_line_feed_and_have_no_other_control_character() {
+    let read = |head: &str| read_head(&mut head.as_bytes()).map_err(|error| error.to_string());
+    let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        read("WARC/1.0\r\nA: <x>\r\nWARC-Target-URI:\t<u> \r\n\r\nblock").unwrap(),
+        [field("A", "<x>"), field("WARC-Target-URI", "u"),]
+    );
+    assert_eq!(read("WARC/1.1\r\n\r\n").unwrap(), []);
+    let refused = [
+        ("WARC/1.1\nA: b\r\n\r\n", "begin with WARC/1.1"),
+        ("WARC/1.1\r\nA: b\nC: d\r\n\r\n", "a line feed alone"),
+        ("WARC/1.1\r\nA: b\rC: d\r\n\r\n", "a control character"),
+        ("WARC/1.1\r\nA: \0\r\n\r\n", "a control character"),
+        ("WARC/1.1\r\nA\r\n\r\n", "without a colon"),
+        (" \r\n\r\n", "begin with WARC/1.1"),
+    ];
+    for (head, why) in refused {
+        let refusal = read(head).unwrap_err();
+        assert!(refusal.contains(why), "{head:?}: {refusal}");
+    }
+}
