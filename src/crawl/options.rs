@@ -16,12 +16,12 @@ use super::treatment;
 use super::{CrawlError, CrawlRequest, documents, rendering};
 use crate::checkpoint::{Identity, Shape, begin};
 use crate::clock::Time;
-use crate::config::{self, Config, RecrawlChange, RecrawlMode};
+use crate::config::{self, Config, RecrawlChange, RecrawlMode, Site};
 use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
 use crate::contract::{Retries, Sites};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Settings, SlotOptions, SupportOptions, WORKERS_START};
+use crate::engine::{AnswerSettings, Settings, SlotOptions, SupportOptions, WORKERS_START};
 use crate::fetch::{FetchOptions, Permission};
 use crate::frontier::{FrontierOptions, RoundBudgets};
 use crate::process::ProcessOptions;
@@ -252,9 +252,34 @@ pub(super) fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
     }
 }
 
-/// Returns the settings that decide which addresses a name has: where they are others than in the run before, bad
-/// answers are asked for again.
-pub(super) fn name_settings(config: &Config) -> String {
+/// Returns the settings that decide what answers say: where they are others than in the run before, some are asked for
+/// again.
+pub(super) fn answer_settings(config: &Config) -> AnswerSettings {
+    AnswerSettings { names: name_settings(config), robots: robots_settings(config) }
+}
+
+/// Returns those by which robots.txt files are read, of all hosts and of those with a table of their own.
+fn robots_settings(config: &Config) -> String {
+    let read_by = |config: &Config| {
+        let (obey, bytes_max) = (config.robots.obey, config.robots.max_bytes);
+        format!("{obey} {} {bytes_max:?}", config.agent_token())
+    };
+    let usual = read_by(config);
+    let of_table = |site: &Site| {
+        let there = read_by(&config.at(site));
+        (there != usual).then(|| format!("{:?} {there}", (&site.host, &site.domain, &site.prefix, &site.pattern)))
+    };
+    let others: Vec<String> = config.site.iter().filter_map(of_table).collect();
+    let hash = if others.is_empty() {
+        String::new()
+    } else {
+        format!(" {:08x}", crc32fast::hash(others.join("\n").as_bytes()))
+    };
+    usual + &hash
+}
+
+/// Returns those that decide which addresses a name has.
+fn name_settings(config: &Config) -> String {
     let (dns, allow) = (&config.dns, &config.network.allow);
     let hosts = if dns.hosts.0.is_empty() { String::new() } else { format!(" {:?}", dns.hosts.0) };
     format!("{:?} {allow:?}{hosts}", dns.nameservers)

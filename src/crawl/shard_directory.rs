@@ -101,7 +101,7 @@ impl ShardDirectory {
             settings: Settings { sites: tables.map(|tables| tables as Arc<dyn Sites>), ..options::settings(config) },
             scope: options::scope(config)?,
             force: request.force,
-            name_settings: options::name_settings(config),
+            answer_settings: options::answer_settings(config),
             seeds,
             seen_front: options::seen_front(&own),
             host_front: share::host_front(config, at_once),

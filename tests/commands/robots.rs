@@ -5,6 +5,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -77,17 +78,21 @@ fn moved(to: &str) -> Option<Vec<u8>> {
 
 /// Crawls from `seed` on.
 fn crawl(seed: &str, allow: &str, extra: &str) -> Output {
-    let dir = tempfile::tempdir().unwrap();
+    crawl_in(tempfile::tempdir().unwrap().path(), seed, allow, extra)
+}
+
+/// Crawls from `seed` on, or goes on with the crawl that is in `dir` with it.
+fn crawl_in(dir: &Path, seed: &str, allow: &str, extra: &str) -> Output {
     let config = format!(
         "[network]\nallow = [\"{allow}\"]\n[dns]\nnameservers = [\"127.0.0.1:9\"]\n[scope]\nmode = \"any\"\n\
          favicon = false\n\
          [politeness]\ndelay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\ngive_up = \"1s\"\n{extra}"
     );
-    fs::write(dir.path().join("seeds.txt"), seed).unwrap();
-    fs::write(dir.path().join("crawler.toml"), config).unwrap();
+    fs::write(dir.join("seeds.txt"), seed).unwrap();
+    fs::write(dir.join("crawler.toml"), config).unwrap();
     Command::new(env!("CARGO_BIN_EXE_crawler"))
         .args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"])
-        .current_dir(dir.path())
+        .current_dir(dir)
         .stdin(Stdio::null())
         .output()
         .unwrap()
@@ -183,6 +188,35 @@ fn s5_r8_a_redirect_to_a_private_address_is_not_connected_and_no_leave_to_crawl(
         assert!(server.asked().iter().all(|path| path != "/"), "{host}: {:?}", server.asked());
         assert_eq!(private.asked(), Vec::<String>::new(), "{host}");
     }
+}
+
+#[test]
+fn rules_are_asked_for_again_where_settings_change_what_they_say() {
+    let server = Server::start(|path| match path {
+        "/robots.txt" => answer("200 OK", "", b"User-agent: otherbot\nDisallow: /no\n"),
+        _ => page(&[]),
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let mut before = Vec::new();
+    // what is asked for when `seed` is added
+    let mut asked = |seed: &str, extra: &str| {
+        let output = crawl_in(dir.path(), &format!("http://127.0.0.1:{}{seed}", server.port), "127.0.0.0/8", extra);
+        assert_eq!(output.status.code(), Some(0), "{seed}: {}", said(&output));
+        let now = server.asked.lock().unwrap().clone();
+        let new = now[before.len()..].to_vec();
+        before = now;
+        new
+    };
+    let other = "[crawl]\nuser_agent = \"otherbot/1.0 (+http://127.0.0.1/)\"\n";
+    let at_host = "[[site]]\nhost = [\"127.0.0.1\"]\nuser_agent = \"otherbot/1.0 (+http://127.0.0.1/)\"\n";
+    assert_eq!(asked("/no/a", ""), ["/robots.txt", "/no/a"]);
+    assert_eq!(asked("/no/b", ""), ["/no/b"]);
+    assert_eq!(asked("/no/c", other), ["/robots.txt"]);
+    assert_eq!(asked("/yes/d", other), ["/yes/d"]);
+    assert_eq!(asked("/no/e", "[robots]\nobey = false\n"), ["/no/e"]);
+    assert_eq!(asked("/no/f", other), ["/robots.txt"]);
+    assert_eq!(asked("/no/g", ""), ["/robots.txt", "/no/g"]);
+    assert_eq!(asked("/no/h", at_host), ["/robots.txt"]);
 }
 
 #[test]

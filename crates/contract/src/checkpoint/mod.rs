@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, newest_record, number_of, write};
 pub use identity::{Identity, Shape, Sharding};
 pub use last::Last;
-pub use rechecked::Rechecked;
+pub use rechecked::{Doubted, Rechecked};
 pub use round::Round;
 
 use crate::calendar::WheelState;
@@ -54,7 +54,7 @@ pub struct Checkpoint {
     pub round: Round,
     /// When pages are due again, where they are fetched again.
     pub calendar: Option<WheelState>,
-    /// The moment up to which bad answers are not believed, and the settings by which names were resolved.
+    /// The answers that are not believed.
     pub rechecked: Rechecked,
 }
 

@@ -228,6 +228,11 @@ impl Host {
         self.addresses = record.addresses.filter(|(list, _)| !list.is_empty()).map(|(list, t)| (list.into(), t));
     }
 
+    /// Forgets its robots.txt, which is asked for again.
+    pub(super) fn forget_rules(&mut self) {
+        (self.rules, self.rules_bytes) = (None, 0);
+    }
+
     /// Returns what is kept of the host at `now`.
     pub(super) fn record(&self, now: Time) -> HostRecord {
         let rules = self.rules.as_ref().map(|(rules, expires)| {

@@ -39,6 +39,8 @@ pub struct FrontierOptions {
     /// Time before which what was known of hosts is not held against those that were given up, or never answered: they
     /// are asked again.
     pub forgiven: Time,
+    /// Time up to which rules of robots.txt files are not believed: they are asked for again.
+    pub rules_since: Time,
     /// Active hosts with URLs that share an address, at most, and fewer where places are scarce; of no effect without
     /// `delay_per_ip`.
     pub per_address_active_max: usize,
@@ -60,6 +62,7 @@ pub(super) struct Sizes {
     pub buffer_urls: usize,
     pub block_bytes: usize,
     pub forgiven: Time,
+    pub rules_since: Time,
     pub per_address_active_max: usize,
     pub per_domain_active_max: usize,
 }
@@ -67,7 +70,7 @@ pub(super) struct Sizes {
 impl FrontierOptions {
     /// Returns the sizes.
     pub(super) fn sizes(&self) -> Sizes {
-        let FrontierOptions { memory, active_hosts, buffer_urls, block_bytes, forgiven, .. } = *self;
+        let FrontierOptions { memory, active_hosts, buffer_urls, block_bytes, forgiven, rules_since, .. } = *self;
         let (per_address_active_max, per_domain_active_max) = (self.per_address_active_max, self.per_domain_active_max);
         Sizes {
             memory,
@@ -75,6 +78,7 @@ impl FrontierOptions {
             buffer_urls,
             block_bytes,
             forgiven,
+            rules_since,
             per_address_active_max,
             per_domain_active_max,
         }
@@ -94,6 +98,7 @@ impl Default for FrontierOptions {
             treatments: None,
             give_up: Duration::from_secs(24 * 3_600),
             forgiven: Time::ZERO,
+            rules_since: Time::ZERO,
             per_address_active_max: 512,
             per_domain_active_max: 512,
             due_share: 0.5,

@@ -241,6 +241,13 @@ impl HostRecord {
         }
     }
 
+    /// Forgets the rules in a record of `since` or before, as they are to be asked for again.
+    pub(super) fn doubt_rules(&mut self, since: Time) {
+        if self.written <= since {
+            self.rules = None;
+        }
+    }
+
     /// Forgets what has expired at `now`.
     pub(super) fn forget_expired(&mut self, now: Time) {
         self.standing.gone = self.standing.gone.filter(|&(until, _)| until > now);

@@ -153,6 +153,9 @@ impl SavedFrontier<'_> {
             if written <= queues.sizes.forgiven {
                 host.standing.forgive(now);
             }
+            if written <= queues.sizes.rules_since {
+                host.forget_rules();
+            }
             if under_way {
                 // its requests ended with the process that saved it, at the latest: nobody knows when
                 let politeness = queues.pacing.politeness_for(host.name());

@@ -106,7 +106,8 @@ impl FromShards<'_> {
             );
             // a new order is a reason to think that bad answers are bad no longer
             let now = self.admission.clock.now();
-            (self.admission.seeding.anew.since, self.admission.stores.sink.anew) = (now, now);
+            self.admission.seeding.anew.doubt_bad(now);
+            self.admission.stores.sink.doubtful = self.admission.seeding.anew.doubtful();
             self.admission.seeding.intake.fetch_again(left.into_iter());
         }
         Ok(())

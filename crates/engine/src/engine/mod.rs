@@ -85,6 +85,7 @@ pub use rendering::{RenderPatterns, RenderState, RenderVerdict};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use round::{Refetch, RoundWanted};
 pub use seeder::Seeder;
+pub use seeding::AnswerSettings;
 pub use seeds::{SeedList, SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use session_params::BYTES_MAX as SESSION_PARAMS_BYTES_MAX;
 pub use settings::{RenderSettings, Settings};

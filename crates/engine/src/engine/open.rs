@@ -19,13 +19,13 @@ use super::prerequisites::Prerequisites;
 use super::recrawl::{RecrawlOptions, Recrawls};
 use super::rendering::{RenderState, Renderings};
 use super::requests::{Requests, Waker};
-use super::seeding::{Intake, Recheck, Seeding};
+use super::seeding::{AnswerSettings, Intake, Recheck, Seeding};
 use super::seeds::{SeedTable, Territory};
 use super::session_params::SessionParams;
 use super::stores::{AdmissionSink, Jobs, StoreValue, Stores};
 use super::support::SupportOptions;
 use super::texts::TextBudget;
-use super::values::decode_rules;
+use super::values::{Doubtful, decode_rules};
 use super::{Commons, Engine, Executors, Home, Settings, Shipping};
 use crate::checkpoint::Identity;
 use crate::checkpoint::begin::any_checkpoint;
@@ -74,8 +74,8 @@ pub struct Opening {
     pub scope: ScopeOptions,
     /// True if bad answers of earlier runs are asked for again.
     pub force: bool,
-    /// The settings by which names are resolved.
-    pub name_settings: String,
+    /// The settings that decide what answers say.
+    pub answer_settings: AnswerSettings,
     /// The seeds of this run; they get their numbers when the crawl is opened.
     pub seeds: ListedSeeds,
     /// Shape of the three stores.
@@ -141,8 +141,8 @@ impl Opening {
         let kept = saved.as_ref().map(|c| &c.rechecked);
         // the end of the run that made it, whether the crawl went on from it before or not
         let ended = saved.as_ref().and_then(|c| c.finish);
-        let anew = Recheck::at_start(kept, &opening.name_settings, opening.force, ended, now);
-        opening.frontier.forgiven = anew.since;
+        let anew = Recheck::at_start(kept, &opening.answer_settings, opening.force, ended, now);
+        (opening.frontier.forgiven, opening.frontier.rules_since) = (anew.doubtful().bad, anew.doubtful().rules);
         opening.frontier.ledger = opening.commons.ledger.clone();
         let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections, now)?;
         opening.frontier.rounds = opening.support.rounds(saved.as_ref());
@@ -255,7 +255,7 @@ fn open_stores(
         frontier,
         replayed: sections.replayed.into_iter().collect(),
         now,
-        anew: opening.frontier.forgiven,
+        doubtful: Doubtful { bad: opening.frontier.forgiven, rules: opening.frontier.rules_since },
         unique: saved.map_or(0, |c| c.statistics.unique),
         again: saved.map_or(0, |c| c.statistics.ends.again),
         duplicate: saved.map_or(0, |c| c.statistics.duplicates),

@@ -41,11 +41,11 @@ pub(super) fn session_rule(parameter: &str) -> String {
 
 /// Returns why a host was given up, as far as memory has it.
 fn gone_because(stores: &mut Stores, url: &QueuedUrl) -> String {
-    let now = stores.sink.now;
+    let (now, doubtful) = (stores.sink.now, stores.sink.doubtful);
     let blame = stores.sink.frontier.active().blame_of(url.origin);
     let robots = stores.robots.peek(url.origin);
     let name = stores.dns.peek(url.host);
-    let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);
+    let name = name.as_ref().and_then(|name| name.fresh(now, doubtful)).map(|(answer, _)| answer);
     match (name, blame, robots.as_ref().and_then(|robots| robots.failing_since())) {
         (Some(NameAnswer::NoSuchHost), ..) | (_, Some(HostFault::Host(Cause::NoSuchHost)), _) => {
             Failure::NoSuchHost.to_string()
@@ -76,7 +76,7 @@ fn budget_rule(budget: &Budget, url: &QueuedUrl, reason: Reason) -> String {
 fn robots_rule(stores: &mut Stores, url: &QueuedUrl) -> String {
     let Some(robots) = stores.robots.peek(url.origin) else { return String::new() };
     let sink = &mut stores.sink;
-    let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(sink.now) else { return String::new() };
+    let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(sink.now, sink.doubtful) else { return String::new() };
     match sink.frontier.pacing().politeness_for(queued_url(&url.url).host()).forbidden(rules, &url.url) {
         Some(Forbidden::Disallow(pattern)) => {
             let cut = &pattern[..pattern.len().min(PATTERN_SHOWN)];

@@ -88,7 +88,7 @@ impl Seeder<'_> {
     /// Puts the seeds of this run whose names could not be resolved, or only to addresses that were refused, into a
     /// round of fetching again, where the settings that decided about it have changed since; says how many they are.
     pub fn refetch_unresolved(&mut self) -> Result<usize> {
-        if !self.admission.seeding.anew.is_changed {
+        if !self.admission.seeding.anew.resolves_otherwise() {
             return Ok(0);
         }
         let mut failed = HashSet::new();

@@ -1,9 +1,10 @@
 //! The values that the robots and DNS stores keep for a key: an answer, good or bad, and the time for which it holds.
 //!
-//! An answer can be read in one way only, by `fresh(now)`, which gives nothing once its time is over. So nobody judges
-//! a URL by rules, connects to an address, or passes a host over, on the word of an answer that has expired; whether it
-//! came from the LRU, the DRUM or a checkpoint makes no difference. What has expired is asked for again by the
-//! frontier and replaced. Reports, which decide nothing, see the answer with its term (`told`).
+//! An answer can be read in one way only, by `fresh(now, doubtful)`, which gives nothing once its time is over, and
+//! nothing that a start does not believe any more (`seeding::anew`). So nobody judges a URL by rules, connects to an
+//! address, or passes a host over, on the word of such an answer; whether it came from the LRU, the DRUM or a checkpoint
+//! makes no difference. It is asked for again by the frontier and replaced. Reports, which decide nothing, see the
+//! answer with its term (`recorded`).
 //!
 //! | answer | holds |
 //! |---|---|
@@ -55,6 +56,15 @@ impl Term {
     }
 }
 
+/// The moments up to which answers are not believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Doubtful {
+    /// That of bad answers.
+    pub bad: Time,
+    /// That of rules of robots.txt files.
+    pub rules: Time,
+}
+
 /// The answer of an origin's robots.txt to our own agent.
 #[derive(Clone, Debug)]
 pub enum RobotsAnswer {
@@ -81,8 +91,17 @@ impl Robots {
     }
 
     /// Returns what holds at `now`, and until when; `None` if robots.txt has to be asked for again.
-    pub(crate) fn fresh(&self, now: Time) -> Option<(&RobotsAnswer, Time)> {
-        self.term.holds(now).then_some((&self.answer, self.term.until))
+    pub(crate) fn fresh(&self, now: Time, doubtful: Doubtful) -> Option<(&RobotsAnswer, Time)> {
+        (self.term.holds(now) && self.is_believed(doubtful)).then_some((&self.answer, self.term.until))
+    }
+
+    /// Returns whether it came after the moment up to which such answers are not believed.
+    pub(crate) fn is_believed(&self, doubtful: Doubtful) -> bool {
+        self.term.from
+            > match self.answer {
+                RobotsAnswer::Rules(_) => doubtful.rules,
+                RobotsAnswer::Unreachable { .. } => doubtful.bad,
+            }
     }
 
     /// The answer with its term, for reports: anyone who decides by it asks `Robots::fresh`.
@@ -163,15 +182,10 @@ impl Addresses {
         (&self.answer, self.term)
     }
 
-    /// The same, without bad answers up to `anew`.
-    pub(crate) fn fresh_since(&self, now: Time, anew: Time) -> Option<(&NameAnswer, Time)> {
-        let is_believed = self.term.from > anew || matches!(self.answer, NameAnswer::Found(_));
-        self.fresh(now).filter(|_| is_believed)
-    }
-
     /// Returns what holds at `now`, and until when; `None` if the name has to be resolved again.
-    pub(crate) fn fresh(&self, now: Time) -> Option<(&NameAnswer, Time)> {
-        self.term.holds(now).then_some((&self.answer, self.term.until))
+    pub(crate) fn fresh(&self, now: Time, doubtful: Doubtful) -> Option<(&NameAnswer, Time)> {
+        let is_believed = self.term.from > doubtful.bad || matches!(self.answer, NameAnswer::Found(_));
+        (self.term.holds(now) && is_believed).then_some((&self.answer, self.term.until))
     }
 }
 
@@ -267,6 +281,7 @@ mod tests {
     /// Length of the head before what an answer says: tag and term.
     const HEAD_BYTES: usize = 1 + 16;
     const TERM: Term = Term { from: Time::from_ms(1_000), until: Time::from_ms(61_000) };
+    const BELIEVED: Doubtful = Doubtful { bad: Time::ZERO, rules: Time::ZERO };
 
     fn encoded(value: &impl Value) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -311,7 +326,7 @@ mod tests {
     #[test]
     fn no_address_is_no_answer() {
         let value = Addresses::new(NameAnswer::Found(Arc::new([])), TERM);
-        assert_eq!(value.fresh(TERM.from).unwrap().0, &NameAnswer::Unanswered);
+        assert_eq!(value.fresh(TERM.from, BELIEVED).unwrap().0, &NameAnswer::Unanswered);
         assert_eq!(Addresses::decode(&encoded(&value)), Some(value));
     }
 
@@ -319,7 +334,7 @@ mod tests {
     fn rules_are_read_back_without_their_sitemaps() {
         let bytes = encoded(&rules());
         let read = Robots::decode(&bytes).unwrap();
-        let Some((RobotsAnswer::Rules(rules), until)) = read.fresh(TERM.from) else { panic!("{read:?}") };
+        let Some((RobotsAnswer::Rules(rules), until)) = read.fresh(TERM.from, BELIEVED) else { panic!("{read:?}") };
         assert_eq!(until, TERM.until);
         assert!(!rules.allows("http://a.example/private/x"));
         assert!(rules.allows("http://a.example/public"));
@@ -336,7 +351,7 @@ mod tests {
         let since = Time::from_ms(77);
         let bytes = encoded(&Robots::new(RobotsAnswer::Unreachable { since }, TERM));
         let read = Robots::decode(&bytes).unwrap();
-        assert!(matches!(read.fresh(TERM.from), Some((RobotsAnswer::Unreachable { since: read }, until))
+        assert!(matches!(read.fresh(TERM.from, BELIEVED), Some((RobotsAnswer::Unreachable { since: read }, until))
             if *read == since && until == TERM.until));
         assert_eq!(read.failing_since(), Some(since));
         let mut longer = bytes.clone();
@@ -362,12 +377,29 @@ mod tests {
             (TERM.from - ms, false),
             (Time::ZERO, false),
         ] {
-            assert_eq!(rules().fresh(now).is_some(), holds, "{now:?}");
+            assert_eq!(rules().fresh(now, BELIEVED).is_some(), holds, "{now:?}");
             for value in every_addresses() {
-                assert_eq!(value.fresh(now).is_some(), holds, "{now:?}");
+                assert_eq!(value.fresh(now, BELIEVED).is_some(), holds, "{now:?}");
             }
         }
         let never = Term { from: TERM.until, until: TERM.from };
         assert!(![TERM.from, TERM.until].into_iter().any(|now| never.holds(now)));
+    }
+
+    #[test]
+    fn bad_answers_and_rules_are_doubted_each_by_its_own_moment() {
+        let since = TERM.from;
+        let unreachable = Robots::new(RobotsAnswer::Unreachable { since }, TERM);
+        let (bad, rules_doubted) = (Doubtful { bad: since, ..BELIEVED }, Doubtful { rules: since, ..BELIEVED });
+        let holds = |robots: &Robots, doubtful| robots.fresh(since, doubtful).is_some();
+        assert_eq!((holds(&rules(), bad), holds(&rules(), rules_doubted)), (true, false));
+        assert_eq!((holds(&unreachable, bad), holds(&unreachable, rules_doubted)), (false, true));
+        for value in every_addresses() {
+            let is_bad = !matches!(value.recorded().0, NameAnswer::Found(_));
+            assert_eq!(value.fresh(since, bad).is_none(), is_bad);
+            assert!(value.fresh(since, rules_doubted).is_some());
+        }
+        let before = Doubtful { bad: Time::from_ms(999), rules: Time::from_ms(999) };
+        assert!(holds(&rules(), before) && holds(&unreachable, before));
     }
 }

@@ -22,7 +22,9 @@ use crate::checkpoint::{Identity, begin};
 use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk};
-use crate::engine::{Accounts, Commons, ExchangeOptions, Executors, OpenError, Opening, SeedList, Shipping, Waker};
+use crate::engine::{
+    Accounts, AnswerSettings, Commons, ExchangeOptions, Executors, OpenError, Opening, SeedList, Shipping, Waker,
+};
 use crate::exchange::{LocalRegistry, Registry, Wake};
 use crate::node::{Heads, Shipments};
 use crate::process::{ProcessOptions, Processor};
@@ -226,7 +228,7 @@ impl Machine {
             settings,
             scope: case.scope.clone(),
             force: false,
-            name_settings: String::new(),
+            answer_settings: AnswerSettings::default(),
             seeds: Box::new(self.listed(shard, &keys).into_iter()),
             keys,
             drum: case.drum,

@@ -179,6 +179,7 @@ impl Queues {
             };
             record.forget_expired(now);
             record.forgive(self.sizes.forgiven, now);
+            record.doubt_rules(self.sizes.rules_since);
             host.adopt(record, self.decode_rules);
         }
         if host.standing.available() > now {

@@ -226,7 +226,7 @@ impl Admission {
         self.stores.sink.depths.switch(rules.limit_depth());
         if self.settings.hosts != settings.hosts {
             // where a name is said to be elsewhere, that it could not be resolved or reached says nothing
-            self.stores.sink.anew = now;
+            self.stores.sink.doubtful.bad = now;
         }
         self.settings = settings;
         self.stores.sink.frontier.reconfigure(politeness, budget, treatments, give_up);
@@ -350,7 +350,7 @@ impl Admission {
             return Some(NameAnswer::Found(addresses));
         }
         let stored = self.stores.dns.peek(self.home.keys.keys(url).host)?;
-        stored.fresh_since(now, self.stores.sink.anew).map(|(answer, _)| answer.clone())
+        stored.fresh(now, self.stores.sink.doubtful).map(|(answer, _)| answer.clone())
     }
 
     /// The host of `url`, which is asked on behalf of others than its queue.

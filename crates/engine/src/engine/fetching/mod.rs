@@ -271,7 +271,7 @@ impl Fetching {
         }
         let stored = admission.stores.dns.peek(admission.home.keys.of(&name));
         let sink = &mut admission.stores.sink;
-        match stored.as_ref().and_then(|stored| stored.fresh_since(sink.now, sink.anew)) {
+        match stored.as_ref().and_then(|stored| stored.fresh(sink.now, sink.doubtful)) {
             Some((NameAnswer::Unanswered, until)) => sink.frontier.defer(host, until, sink.now),
             Some((answer, until)) => sink.frontier.resolved(host, answer.clone(), until, sink.now)?,
             None => {

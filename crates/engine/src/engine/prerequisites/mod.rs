@@ -187,9 +187,10 @@ impl Prerequisites {
 
     /// Returns what is known of the rules of the origin of `url`.
     fn rules_for(&self, url: &CanonicalUrl, admission: &mut Admission) -> Known {
-        let (now, origin) = (admission.stores.sink.now, admission.home.keys.keys(url).origin);
+        let (now, doubtful) = (admission.stores.sink.now, admission.stores.sink.doubtful);
+        let origin = admission.home.keys.keys(url).origin;
         let known = admission.stores.robots.peek(origin);
-        match known.as_ref().and_then(|known| known.fresh(now)) {
+        match known.as_ref().and_then(|known| known.fresh(now, doubtful)) {
             Some((RobotsAnswer::Rules(rules), _)) => Known::Rules(rules.clone()),
             Some((RobotsAnswer::Unreachable { .. }, _)) => Known::Unavailable,
             None => self.rules.known(origin, now),

@@ -167,7 +167,7 @@ impl Replay<'_, '_> {
         }
         let Keys { origin, domain, .. } = self.admission.home.keys.keys(asked);
         let rules = RobotsRules::of_answer(page.status, findings.rules);
-        let AdmissionSink { now, frontier, anew, .. } = &mut self.admission.stores.sink;
+        let AdmissionSink { now, frontier, doubtful, .. } = &mut self.admission.stores.sink;
         if rules.is_some() {
             frontier.charge(origin, domain, 0, page.body.len() as u64)?;
         }
@@ -180,7 +180,7 @@ impl Replay<'_, '_> {
             }
         };
         let robots = Robots::new(answer, Term { from: page.time, until });
-        frontier.preset(origin, known_by(&robots, *now, *anew), *now);
+        frontier.preset(origin, known_by(&robots, *now, *doubtful), *now);
         self.admission.stores.robots.put(origin, robots)?;
         self.admission.books.count_dropped_links(&page.url, &findings.dropped);
         let provenance = Provenance { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };

@@ -1,11 +1,12 @@
 //! Seeding: what a run lists comes into the crawl, once, or again where somebody wants that.
 //!
-//! [`intake`] has the seeds that wait, [`anew`] the bad answers that are asked for again; a [round](super::round) has
+//! [`intake`] has the seeds that wait, [`anew`] the answers that are asked for again; a [round](super::round) has
 //! those that are fetched again. What became of each seed is in the [table](super::seeds).
 
 mod anew;
 mod intake;
 
+pub use anew::AnswerSettings;
 pub(super) use anew::{Recheck, is_of_its_name};
 pub(super) use intake::Intake;
 
@@ -21,7 +22,7 @@ pub(super) struct Seeding {
     pub intake: Intake,
     /// The last round of fetching again.
     pub round: Round,
-    /// Bad answers that are asked for again although they still hold.
+    /// Answers that are asked for again although they still hold.
     pub anew: Recheck,
     /// The way in which the run before left the crawl, and whether it was one with `--force` and did not end in good
     /// order.

@@ -27,7 +27,7 @@ use crate::drum::{Admission, Dispatcher, Store, StoreAnswer};
 use crate::engine::depths::Depths;
 use crate::engine::is_of_seed;
 use crate::engine::patterns::PatternBudget;
-use crate::engine::values::{Addresses, Robots, RobotsAnswer};
+use crate::engine::values::{Addresses, Doubtful, Robots, RobotsAnswer};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Frontier, HostId, Known, NameAnswer, QueuedUrl};
 use crate::outcome::Reason;
@@ -41,8 +41,8 @@ pub struct AdmissionSink {
     pub replayed: HashSet<Replayed>,
     /// The moment of the event in progress.
     pub now: Time,
-    /// Bad answers of before are asked for again.
-    pub anew: Time,
+    /// The answers of before that are asked for again.
+    pub doubtful: Doubtful,
     /// New URLs so far.
     pub unique: u64,
     /// Known URLs that were admitted once more, to be fetched again.
@@ -308,13 +308,11 @@ impl BehindRobots<'_> {
     /// A URL whose origin's robots.txt was asked for before: what fresh rules forbid ends here, everything else is
     /// judged again when it is dequeued.
     fn judge(&mut self, robots: &Robots, url: QueuedUrl) -> Result<()> {
-        if let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(self.sink.now)
-            && !rules.allows(&url.url)
-        {
+        let known = known_by(robots, self.sink.now, self.sink.doubtful);
+        if known.rules.as_ref().is_some_and(|(rules, _)| !rules.allows(&url.url)) {
             self.sink.dropped.push((url, Reason::Robots));
             return Ok(());
         }
-        let known = known_by(robots, self.sink.now, self.sink.anew);
         self.ask(url, known)
     }
 
@@ -333,14 +331,13 @@ impl BehindRobots<'_> {
     }
 }
 
-/// Returns what an answer about robots.txt says of its host at `now`. That it could not be had up to `anew` is not
-/// believed.
-pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
-    if robots.failing_since().is_some() && robots.recorded().1.from <= anew {
+/// Returns what an answer about robots.txt says of its host at `now`, where it is not `doubtful`.
+pub fn known_by(robots: &Robots, now: Time, doubtful: Doubtful) -> Known {
+    if !robots.is_believed(doubtful) {
         return Known::default();
     }
     let mut known = Known { robots_failing_since: robots.failing_since(), ..Known::default() };
-    match robots.fresh(now) {
+    match robots.fresh(now, doubtful) {
         Some((RobotsAnswer::Rules(rules), until)) => known.rules = Some((rules.clone(), until)),
         Some((RobotsAnswer::Unreachable { .. }, until)) => known.rests_until = Some(until),
         None => {}
@@ -358,7 +355,7 @@ struct BehindDns<'a> {
 impl BehindDns<'_> {
     fn arrive(&mut self, url: QueuedUrl, addresses: Option<&Addresses>) -> Result<()> {
         let robots = self.robots.peek(url.origin);
-        let known = robots.map(|robots| known_by(&robots, self.sink.now, self.sink.anew)).unwrap_or_default();
+        let known = robots.map(|robots| known_by(&robots, self.sink.now, self.sink.doubtful)).unwrap_or_default();
         self.sink.arrive(url, known, addresses)
     }
 }
@@ -403,7 +400,7 @@ impl AdmissionSink {
         if self.frontier.active().knows(url.origin) {
             return self.frontier.push(url, self.now);
         }
-        match addresses.and_then(|addresses| addresses.fresh_since(self.now, self.anew)) {
+        match addresses.and_then(|addresses| addresses.fresh(self.now, self.doubtful)) {
             Some((NameAnswer::Found(list), until)) => known.addresses = Some((list.clone(), until)),
             // as every URL of a host ends whose name was asked for just now
             Some((NameAnswer::NoSuchHost, _)) => {
