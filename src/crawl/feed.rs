@@ -78,10 +78,10 @@ impl Rules for CrawlRules {
         scope.as_ref().is_none_or(|scope| scope.judge(url, 0, 0).is_ok())
     }
 
-    /// The file at the place of an origin's rules counts, and none to which it redirects.
-    fn robots(&self, answer: &Page, url: &CanonicalUrl) -> Option<RobotsRules> {
-        let there = sites::overlaid(&self.config, &self.index.of_url(url.as_str()));
-        let counts = url.path_and_query() == "/robots.txt" && there.robots.obey;
+    /// What was asked for at the place of an origin's rules counts.
+    fn robots(&self, answer: &Page, asked: &CanonicalUrl) -> Option<RobotsRules> {
+        let there = sites::overlaid(&self.config, &self.index.of_url(asked.as_str()));
+        let counts = asked.path_and_query() == "/robots.txt" && there.robots.obey;
         if counts { self.rules_of(answer, there.agent_token()) } else { None }
     }
 }

@@ -196,6 +196,24 @@ fn a_consumer_ends_with_the_documents_of_the_site() {
 }
 
 #[test]
+fn a_robots_txt_forbids_documents_also_where_it_is_redirected() {
+    for rules in ["/robots.txt", "/rules"] {
+        let pages = Pages::new(&[("/a", &page("A", "")), ("/b", &page("B", ""))]);
+        let dir = pages.crawl.dir.path();
+        let config = fs::read_to_string(pages.crawl.path("crawler.toml")).unwrap();
+        fs::write(pages.crawl.path("crawler.toml"), format!("{config}[robots]\nobey = false\n")).unwrap();
+        pages.crawl.run(&[]).expect(0, &["finish"]);
+        let told = short(&pages, &lines(dir, &FOLLOW));
+        assert_eq!(BTreeSet::from_iter(told), ["upsert /a", "upsert /b"].map(str::to_owned).into());
+        fs::write(pages.crawl.path("crawler.toml"), config).unwrap();
+        pages.put("/robots.txt", "301 /rules");
+        pages.put(rules, "User-agent: *\nDisallow: /b\n");
+        pages.crawl.run(&["--force"]).expect(0, &["finish"]);
+        assert_eq!(short(&pages, &lines(dir, &FOLLOW)), ["delete /b robots"], "{rules}");
+    }
+}
+
+#[test]
 fn more_deletions_than_a_days_share_wait_for_the_operator() {
     let many: Vec<(String, String)> = (0..40).map(|at| (format!("/{at}"), page(&format!("Page {at}"), ""))).collect();
     let given: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();

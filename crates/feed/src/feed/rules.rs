@@ -15,6 +15,7 @@ pub trait Rules {
     /// The share of their texts that two documents have in common to be one; nothing where all stand for themselves.
     fn near_duplicates(&self) -> Option<f64>;
 
-    /// The rules in an answer to a request for robots.txt; nothing where it says none, or where they do not count.
-    fn robots(&self, answer: &Page, url: &CanonicalUrl) -> Option<RobotsRules>;
+    /// The rules in an answer to a request for the robots.txt at `asked`, which may have been redirected; nothing where
+    /// it says none, or where they do not count.
+    fn robots(&self, answer: &Page, asked: &CanonicalUrl) -> Option<RobotsRules>;
 }

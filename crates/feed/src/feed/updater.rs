@@ -146,9 +146,11 @@ fn take(answers: &mut Answers, page: &Page, rules: &dyn Rules) -> Result<()> {
     if !page.is_robots() {
         return answers.take(page);
     }
-    let Ok(url) = CanonicalUrl::parse(page.url()) else { return Ok(()) };
-    match rules.robots(page, &url) {
-        Some(found) => answers.take_robots(&url, page.parts().2.time, &found),
+    // after redirects, the rules are those of the origin that was asked first
+    let via = page.history()?.via;
+    let Ok(asked) = CanonicalUrl::parse(via.as_deref().unwrap_or(page.url())) else { return Ok(()) };
+    match rules.robots(page, &asked) {
+        Some(found) => answers.take_robots(&asked, page.parts().2.time, &found),
         None => Ok(()),
     }
 }
