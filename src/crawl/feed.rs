@@ -78,7 +78,7 @@ impl Rules for CrawlRules {
         scope.as_ref().is_none_or(|scope| scope.judge(url, 0, 0).is_ok())
     }
 
-    /// What was asked for at the place of an origin's rules counts.
+    /// An answer counts that was asked for at the place of an origin's rules.
     fn robots(&self, answer: &Page, asked: &CanonicalUrl) -> Option<RobotsRules> {
         let there = sites::overlaid(&self.config, &self.index.of_url(asked.as_str()));
         let counts = asked.path_and_query() == "/robots.txt" && there.robots.obey;

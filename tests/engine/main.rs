@@ -51,8 +51,8 @@ use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Commons, Engine, Event, Executors, HoldSync, OpenError, Opening, Past, Phase, RecrawlOptions, Settings,
-    SlotOptions, StoreMerge, SupportOptions,
+    AnswerSettings, Commons, Engine, Event, Executors, HoldSync, OpenError, Opening, Past, Phase, RecrawlOptions,
+    Settings, SlotOptions, StoreMerge, SupportOptions,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -399,7 +399,7 @@ fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run
     let (seeds, problems) = parse_seeds(web.seeds().join("\n").as_bytes());
     assert_eq!(problems, SeedProblems::default());
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());
-    let ((force, name_settings), recrawl) = (web.names(), web.recrawl());
+    let ((force, names), recrawl) = (web.names(), web.recrawl());
     let executors =
         Inline { web, record: record.clone(), clock: clock.clone(), processor: Processor::new(process.clone()) };
     let opening = Opening {
@@ -422,7 +422,7 @@ fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run
         settings,
         scope,
         force,
-        name_settings,
+        answer_settings: AnswerSettings { names, ..AnswerSettings::default() },
         seeds: Box::new(seeds.into_iter()),
         drum,
         seen_front: front,

@@ -2,9 +2,9 @@
 //!
 //! An answer can be read in one way only, by `fresh(now, doubtful)`, which gives nothing once its time is over, and
 //! nothing that a start does not believe any more (`seeding::anew`). So nobody judges a URL by rules, connects to an
-//! address, or passes a host over, on the word of such an answer; whether it came from the LRU, the DRUM or a checkpoint
-//! makes no difference. It is asked for again by the frontier and replaced. Reports, which decide nothing, see the
-//! answer with its term (`recorded`).
+//! address, or passes a host over, on the word of such an answer; whether it came from the LRU, the DRUM or a
+//! checkpoint makes no difference. It is asked for again by the frontier and replaced. Reports, which decide nothing,
+//! see the answer with its term (`recorded`).
 //!
 //! | answer | holds |
 //! |---|---|

@@ -3,9 +3,11 @@
 //! | start | why | asked for again |
 //! |---|---|---|
 //! | with `--force` | the operator wants the listed URLs fetched, whatever was said before | bad answers |
-//! | with other `dns.nameservers`, `dns.hosts`, `network.allow` | others say, or other addresses may be asked | the same |
-//! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left | the same |
-//! | with other `robots.obey`, `robots.max_bytes` or another name of the crawler, also of one site | the rules in a robots.txt are others to it, or were not asked for | rules of robots.txt files |
+//! | with other `dns.nameservers`, `dns.hosts`, `network.allow` | others say, or other addresses may be asked | bad ones |
+//! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left | bad answers |
+//! | with other `robots.obey`, `robots.max_bytes`, name of the crawler | a robots.txt says other rules to it | rules |
+//!
+//! The last row holds for the settings of one site, too; while rules were not obeyed, none had been asked for.
 //!
 //! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a
 //! host given up or resting without ever having answered. Every checkpoint has two moments ([`Rechecked`]); what was
