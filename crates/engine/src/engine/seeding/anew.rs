@@ -3,7 +3,7 @@
 //! | start | why | asked for again |
 //! |---|---|---|
 //! | with `--force` | the operator wants the listed URLs fetched, whatever was said before | bad answers |
-//! | with other `dns.nameservers`, `dns.hosts`, `network.allow` | others say, or other addresses may be asked | bad ones |
+//! | with other `dns.nameservers`, `dns.hosts`, `network.allow` | others say, or others may be asked | bad answers |
 //! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left | bad answers |
 //! | with other `robots.obey`, `robots.max_bytes`, name of the crawler | a robots.txt says other rules to it | rules |
 //!
