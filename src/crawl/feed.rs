@@ -52,6 +52,11 @@ impl CrawlRules {
         is_there.then(|| scope.finish())
     }
 
+    /// The settings as they are at a URL.
+    fn there(&self, url: &CanonicalUrl) -> Config {
+        sites::overlaid(&self.config, &self.index.of_url(url.as_str()))
+    }
+
     /// The rules of an answer, if its head and its body say any.
     fn rules_of(&self, answer: &Page, agent: &str) -> Option<RobotsRules> {
         let (archives, at, record) = answer.parts();
@@ -62,8 +67,9 @@ impl CrawlRules {
 }
 
 impl Rules for CrawlRules {
-    fn scope_version(&self) -> u64 {
-        let settings = (&self.config.scope, &self.config.crawl.max_depth, &self.config.site);
+    fn version(&self) -> u64 {
+        let config = &self.config;
+        let settings = (&config.scope, &config.crawl.max_depth, &config.site, &config.robots.obey);
         let json = serde_json::to_vec(&settings).unwrap_or_default();
         mix(u64::from(crc32fast::hash(&json)))
     }
@@ -78,9 +84,13 @@ impl Rules for CrawlRules {
         scope.as_ref().is_none_or(|scope| scope.judge(url, 0, 0).is_ok())
     }
 
+    fn obeys(&self, url: &CanonicalUrl) -> bool {
+        self.there(url).robots.obey
+    }
+
     /// An answer counts that was asked for at the place of an origin's rules.
     fn robots(&self, answer: &Page, asked: &CanonicalUrl) -> Option<RobotsRules> {
-        let there = sites::overlaid(&self.config, &self.index.of_url(asked.as_str()));
+        let there = self.there(asked);
         let counts = asked.path_and_query() == "/robots.txt" && there.robots.obey;
         if counts { self.rules_of(answer, there.agent_token()) } else { None }
     }

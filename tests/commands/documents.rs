@@ -201,7 +201,8 @@ fn a_robots_txt_forbids_documents_also_where_it_is_redirected() {
         let pages = Pages::new(&[("/a", &page("A", "")), ("/b", &page("B", ""))]);
         let dir = pages.crawl.dir.path();
         let config = fs::read_to_string(pages.crawl.path("crawler.toml")).unwrap();
-        fs::write(pages.crawl.path("crawler.toml"), format!("{config}[robots]\nobey = false\n")).unwrap();
+        let careless = format!("{config}[robots]\nobey = false\n");
+        fs::write(pages.crawl.path("crawler.toml"), &careless).unwrap();
         pages.crawl.run(&[]).expect(0, &["finish"]);
         let told = short(&pages, &lines(dir, &FOLLOW));
         assert_eq!(BTreeSet::from_iter(told), ["upsert /a", "upsert /b"].map(str::to_owned).into());
@@ -210,6 +211,9 @@ fn a_robots_txt_forbids_documents_also_where_it_is_redirected() {
         pages.put(rules, "User-agent: *\nDisallow: /b\n");
         pages.crawl.run(&["--force"]).expect(0, &["finish"]);
         assert_eq!(short(&pages, &lines(dir, &FOLLOW)), ["delete /b robots"], "{rules}");
+        fs::write(pages.crawl.path("crawler.toml"), &careless).unwrap();
+        pages.crawl.run(&["--force"]).expect(0, &["finish"]);
+        assert_eq!(short(&pages, &lines(dir, &FOLLOW)), ["upsert /b"], "{rules}");
     }
 }
 

@@ -37,8 +37,8 @@ pub(super) struct Head {
     pub cursor: String,
     /// Acts of `crawler forget` that it knows.
     pub forgotten: usize,
-    /// The scope by which it left URLs out.
-    pub scope: u64,
+    /// The rules by which it left URLs out.
+    pub rules: u64,
     /// The share of their texts that near-duplicates have in common, where these are looked for.
     pub near_duplicates: Option<f64>,
     /// Documents that consumers have.

@@ -83,8 +83,10 @@ impl Answers {
 pub(super) struct Changed<'a> {
     /// The list of what the operator had removed, if it has grown.
     pub forgotten: Option<&'a ForgottenList>,
-    /// The scope, if it is another one.
+    /// The scope, if it may be another one.
     pub scope: Option<&'a dyn Fn(&CanonicalUrl) -> bool>,
+    /// The URLs whose robots.txt counts, if these may be others.
+    pub obeys: Option<&'a dyn Fn(&CanonicalUrl) -> bool>,
     /// True if near-duplicates are told by another share, for the first time, or not any more.
     pub likeness: bool,
 }
@@ -336,6 +338,10 @@ impl Merge<'_> {
     fn put(&mut self, mut entry: Entry) -> Result<()> {
         if let Some(rules) = self.robots.of(&entry)? {
             entry.bans.by_robots = !rules.allows(&entry.url);
+        }
+        // of one that does not count any more no answer comes
+        if let Some(obeys) = self.changed.obeys.filter(|_| entry.bans.by_robots) {
+            entry.bans.by_robots = CanonicalUrl::parse(&entry.url).is_ok_and(|url| obeys(&url));
         }
         if let Some(has) = self.changed.scope {
             entry.bans.by_scope = CanonicalUrl::parse(&entry.url).is_ok_and(|url| !has(&url));

@@ -20,7 +20,7 @@ use crate::fingerprint::Fingerprinter;
 use crate::web::robots::RobotsRules;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
-const UNCHANGED: Changed<'_> = Changed { forgotten: None, scope: None, likeness: false };
+const UNCHANGED: Changed<'_> = Changed { forgotten: None, scope: None, obeys: None, likeness: false };
 
 /// The files of a feed whose answers a test makes up.
 struct Bench {

@@ -92,10 +92,12 @@ impl Updater {
         let forgotten = self.dirs.forgotten(self.home.disk())?;
         let acts = forgotten.acts().len();
         let is_first = self.head.pass == 0;
-        let has = |url: &CanonicalUrl| rules.has(url);
+        let (has, obeys) = (|url: &CanonicalUrl| rules.has(url), |url: &CanonicalUrl| rules.obeys(url));
+        let has_other_rules = rules.version() != self.head.rules && !is_first;
         let changed = Changed {
             forgotten: (acts != self.head.forgotten).then_some(&forgotten),
-            scope: (rules.scope_version() != self.head.scope && !is_first).then_some(&has),
+            scope: has_other_rules.then_some(&has),
+            obeys: has_other_rules.then_some(&obeys),
             likeness: near_duplicates != self.head.near_duplicates && !is_first,
         };
         let (files, allowed): (Vec<_>, _) = self.home.allowed()?.into_iter().unzip();
@@ -107,7 +109,7 @@ impl Updater {
             pass: self.head.pass + 1,
             cursor: self.follower.cursor().to_json(),
             forgotten: acts,
-            scope: rules.scope_version(),
+            rules: rules.version(),
             near_duplicates,
             ..self.head.clone()
         };
@@ -162,7 +164,7 @@ fn first() -> Head {
         pass: 0,
         cursor: Cursor::start().to_json(),
         forgotten: 0,
-        scope: 0,
+        rules: 0,
         near_duplicates: None,
         documents: 0,
         days: Days::default(),
