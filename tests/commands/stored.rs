@@ -84,7 +84,8 @@ fn every_harm_to_an_object_in_a_store_is_found() {
         let object = newest(&site, part);
         let (whole, name) = (fs::read(&object).unwrap(), name_of(&object).to_owned());
         let mut flipped = whole.clone();
-        flipped[whole.len() / 2] ^= 0x10;
+        // of a byte that compressed data end in some bits alone mean nothing
+        flipped[whole.len() / 2] ^= 0xff;
         fs::write(&object, &flipped).unwrap();
         let (code, told) = said(&site, line);
         // what is in a value file is reported by its place in there

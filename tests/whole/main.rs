@@ -136,7 +136,8 @@ fn verify_finds_a_finished_crawl_sound_and_changes_nothing() {
     let value = site.crawl.path("crawl/pages/value-00000.warc.gz");
     let mut bytes = fs::read(&value).unwrap();
     let middle = bytes.len() / 2;
-    bytes[middle] ^= 0x10;
+    // of a byte that compressed data end in some bits alone mean nothing
+    bytes[middle] ^= 0xff;
     fs::write(&value, bytes).unwrap();
     let (code, said) = verify(&site);
     assert_eq!(code, Some(3), "{said}");
