@@ -288,7 +288,7 @@ async fn a_service_worker_is_not_registered() {
 async fn requests_bytes_navigations_and_the_dom_have_limits() {
     let Some(test) = Test::start().await else { return };
     let many = RenderOptions { requests_max: 50, ..options() };
-    let rendered = tried(&test, "<p>here<script>for (let i = 0; i < 5000; i++) fetch('/' + i)</script>", &many).await;
+    let rendered = tried(&test, "<p>here<script>for (let i = 0; i < 500; i++) fetch('/' + i)</script>", &many).await;
     let rendered = rendered.unwrap();
     assert_eq!(rendered.ended, Ended::Requests);
     assert!(rendered.dom.contains("<p>here"), "{}", rendered.dom);
