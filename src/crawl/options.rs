@@ -260,22 +260,15 @@ pub(super) fn answer_settings(config: &Config) -> AnswerSettings {
 
 /// Returns those by which robots.txt files are read, of all hosts and of those with a table of their own.
 fn robots_settings(config: &Config) -> String {
-    let read_by = |config: &Config| {
-        let (obey, bytes_max) = (config.robots.obey, config.robots.max_bytes);
-        format!("{obey} {} {bytes_max:?}", config.agent_token())
+    let usual = format!("{} {} {:?}", config.robots.obey, config.agent_token(), config.robots.max_bytes);
+    // of each setting the first table counts, so one that says the usual hides another
+    let says_it = |site: &&Site| site.obey.is_some() || site.user_agent.is_some();
+    let said = |site: &Site| {
+        let Site { host, domain, prefix, pattern, obey, user_agent, .. } = site;
+        format!("{host:?} {domain:?} {prefix:?} {pattern:?} {obey:?} {user_agent:?}\n")
     };
-    let usual = read_by(config);
-    let of_table = |site: &Site| {
-        let there = read_by(&config.at(site));
-        (there != usual).then(|| format!("{:?} {there}", (&site.host, &site.domain, &site.prefix, &site.pattern)))
-    };
-    let others: Vec<String> = config.site.iter().filter_map(of_table).collect();
-    let hash = if others.is_empty() {
-        String::new()
-    } else {
-        format!(" {:08x}", crc32fast::hash(others.join("\n").as_bytes()))
-    };
-    usual + &hash
+    let tables: String = config.site.iter().filter(says_it).map(said).collect();
+    format!("{usual} {:08x}", crc32fast::hash(tables.as_bytes()))
 }
 
 /// Returns those that decide which addresses a name has.
